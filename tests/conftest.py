@@ -1,0 +1,1 @@
+"""What the tests share. Folders: ``unit`` (no engine), ``engine`` (the real engine), ``field`` (field reports)."""
