@@ -15,6 +15,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TypeAlias
 
+from mlcc_infra.tagging import Origin, Owner, OwnerKind
+
 ResourceKey: TypeAlias = tuple[str, str]
 """(Pulumi type token, logical name), for example `("aws:iam/role:Role", "service-roles-eks-node-role")`."""
 
@@ -25,15 +27,6 @@ class Presence(StrEnum):
     PRESENT = "present"
     ABSENT = "absent"
     UNKNOWN = "unknown"
-
-
-class Owner(StrEnum):
-    """Whose tags an existing thing carries."""
-
-    OURS = "ours"
-    PREDECESSOR = "predecessor"
-    UNTAGGED = "untagged"
-    FOREIGN = "foreign"
 
 
 class AdoptMode(StrEnum):
@@ -51,13 +44,6 @@ class Action(StrEnum):
     CREATE = "create"
     IMPORT = "import"
     REFUSE = "refuse"
-
-
-class Origin(StrEnum):
-    """The value of the tag `mlcc:origin`: who made the thing, which decides whether destroy may delete it."""
-
-    CREATED = "created"
-    ADOPTED = "adopted"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,16 +69,14 @@ class Fact:
     `import_id` is the type's canonical import id, present exactly when the thing is. `resource_id`
     is the id the state would record for it, or None for types whose recorded id differs from one
     creation to the next (an attachment's carries a time stamp): those are not compared.
-    `owner_text` is what was seen on a foreign thing (`mlcc:profile=other`), for the refusal.
+    `owner` is what its tags say; things without tags of their own go with what they belong to.
     `stack` names a live CloudFormation stack that still owns it.
     """
 
     presence: Presence
     import_id: str | None = None
     resource_id: str | None = None
-    owner: Owner = Owner.UNTAGGED
-    owner_text: str = ""
-    origin: Origin | None = None
+    owner: Owner = Owner(kind=OwnerKind.UNTAGGED)
     stack: str | None = None
     reason: str = ""
 
@@ -130,7 +114,7 @@ def decide(wanted: Wanted, fact: Fact, recorded: Recorded | None, mode: AdoptMod
 
 
 def _decide_recorded(wanted: Wanted, fact: Fact, recorded: Recorded) -> Decision:
-    origin = recorded.origin or fact.origin or Origin.CREATED
+    origin = recorded.origin or fact.owner.origin or Origin.CREATED
     if fact.presence is Presence.PRESENT and fact.resource_id not in (None, recorded.id):
         return Decision(
             wanted=wanted,
@@ -176,13 +160,13 @@ def _decide_absent(wanted: Wanted, mode: AdoptMode) -> Decision:
 
 
 def _decide_present(wanted: Wanted, fact: Fact, mode: AdoptMode) -> Decision:
-    origin = fact.origin if fact.owner is Owner.OURS and fact.origin else Origin.ADOPTED
-    if fact.owner is Owner.FOREIGN:
+    origin = fact.owner.origin or Origin.ADOPTED
+    if not fact.owner.adoptable:
         return Decision(
             wanted=wanted,
             action=Action.REFUSE,
             origin=origin,
-            reason=f"it exists and belongs to somebody else: {fact.owner_text}",
+            reason=f"it exists and belongs to somebody else: {fact.owner.evidence}",
             remedy="Choose another mlcc:profile, or remove the foreign tag if the thing is meant to be taken over.",
         )
     if fact.stack is not None:
@@ -209,7 +193,7 @@ def _decide_present(wanted: Wanted, fact: Fact, mode: AdoptMode) -> Decision:
         action=Action.IMPORT,
         origin=origin,
         import_id=fact.import_id,
-        reason=f"exists ({fact.owner.value})",
+        reason=f"exists ({fact.owner.kind.value})",
     )
 
 

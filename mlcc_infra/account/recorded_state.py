@@ -12,10 +12,10 @@ import subprocess
 from collections.abc import Mapping
 from typing import Any
 
-from mlcc_infra.account.decisions import Origin, Recorded, ResourceKey
+from mlcc_infra.account.decisions import Recorded, ResourceKey
 from mlcc_infra.errors import UserError
+from mlcc_infra.tagging import TAG_ORIGIN, Origin
 
-ORIGIN_TAG = "mlcc:origin"
 EXPORT_TIMEOUT_SECONDS = 60.0
 
 
@@ -41,7 +41,7 @@ def index_export(export: Mapping[str, Any]) -> dict[ResourceKey, Recorded]:
         if not resource.get("id") or resource.get("delete") or resource.get("pendingReplacement"):
             continue
         tags = (resource.get("inputs") or {}).get("tags") or {}
-        origin = tags.get(ORIGIN_TAG) if isinstance(tags, dict) else None
+        origin = tags.get(TAG_ORIGIN) if isinstance(tags, dict) else None
         index[key_of_urn(resource["urn"])] = Recorded(
             id=resource["id"], origin=Origin(origin) if origin in set(Origin) else None
         )

@@ -1,0 +1,67 @@
+"""One parallel read of the account: what exists of everything the targets will register."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+
+from botocore.exceptions import BotoCoreError, ClientError
+
+from mlcc_infra.account.decisions import Fact, Presence, ResourceKey, Wanted
+from mlcc_infra.account.lookups import LOOKUPS, Lookup
+from mlcc_infra.account.reader import AmbiguousError, Found, Reader, error_code
+from mlcc_infra.tagging import owner_of
+
+WORKERS = 16
+# CloudFormation marks what it makes with reserved tags (CloudFormation user guide, "Resource tags").
+STACK_NAME_TAG = "aws:cloudformation:stack-name"
+_STACK_GONE = ("ValidationError",)
+
+
+def take_inventory(reader: Reader, wanted: Sequence[Wanted]) -> dict[ResourceKey, Fact]:
+    """Look everything up, in parallel; never raises for what AWS answers.
+
+    A type without a lookup is a mistake in this library and raises `KeyError`.
+    """
+    lookups = [LOOKUPS[item.key[0]] for item in wanted]
+    with ThreadPoolExecutor(WORKERS, thread_name_prefix="inventory") as pool:
+        facts = pool.map(lambda pair: _look_up(reader, *pair), zip(lookups, wanted, strict=True))
+        return {item.key: fact for item, fact in zip(wanted, facts, strict=True)}
+
+
+def _look_up(reader: Reader, lookup: Lookup, item: Wanted) -> Fact:
+    try:
+        return _fact(reader, lookup(reader, item))
+    except (ClientError, BotoCoreError, AmbiguousError) as error:
+        return Fact(presence=Presence.UNKNOWN, reason=_reason(error))
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, ClientError):
+        return f"{error.operation_name}: {error_code(error)}"
+    return str(error)
+
+
+def _fact(reader: Reader, found: Found | None) -> Fact:
+    if found is None:
+        return Fact(presence=Presence.ABSENT)
+    return Fact(
+        presence=Presence.PRESENT,
+        import_id=found.import_id,
+        resource_id=found.resource_id,
+        owner=owner_of(found.tags, profile=reader.profile, region=reader.session.region),
+        stack=_live_stack(reader, found),
+    )
+
+
+def _live_stack(reader: Reader, found: Found) -> str | None:
+    """The CloudFormation stack that owns the thing, while that stack exists."""
+    name = found.tags.get(STACK_NAME_TAG)
+    if name is None:
+        return None
+    client = reader.session.client("cloudformation")
+    stacks = reader.optional(
+        ("stack", name), lambda: client.describe_stacks(StackName=name)["Stacks"], _STACK_GONE
+    )
+    live = [stack for stack in stacks or [] if stack["StackStatus"] != "DELETE_COMPLETE"]
+    return name if live else None

@@ -1,0 +1,98 @@
+"""What every component has in common: its token, its children's options and tags, adoption and retention."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import pulumi
+
+from mlcc_infra.account.decisions import Action, Decision, Decisions
+from mlcc_infra.naming import Names
+from mlcc_infra.tagging import Origin, tags
+
+
+@dataclass(frozen=True, kw_only=True)
+class StackContext:
+    """What a component has to know about the stack that it is part of. Plain values only.
+
+    `decisions` says what is imported (section 5 of the design); `own` lists kinds of adopted things
+    that destroy may delete; `force_delete` gives up retention. `aws_profile` goes into kubeconfigs.
+    """
+
+    names: Names
+    stack: str
+    partition: str = "aws"
+    aws_profile: str | None = None
+    extra_tags: Mapping[str, str] = field(default_factory=dict)
+    decisions: Decisions = field(default_factory=Decisions)
+    own: frozenset[str] = frozenset()
+    force_delete: bool = False
+
+
+class Component(pulumi.ComponentResource):
+    """Base of the library's components.
+
+    A subclass sets `TOKEN` and `MODULE` (the tag `mlcc:module`), makes its children with `child` and
+    `tags`, and calls `register_outputs`. The caller's options reach the component alone: children get
+    their parent here, and retention, import and dependencies each by itself, because the engine hands
+    none of these down.
+    """
+
+    TOKEN: ClassVar[str]
+    MODULE: ClassVar[str]
+
+    def __init__(self, name: str, context: StackContext, opts: pulumi.ResourceOptions | None) -> None:
+        super().__init__(self.TOKEN, name, {}, opts)
+        self.name = name
+        self.context = context
+
+    def logical_name(self, child: str) -> str:
+        """Logical name of a child. Stable API: the state finds its resources by it."""
+        return f"{self.name}-{child}"
+
+    def child(
+        self,
+        type_token: str,
+        child: str,
+        *,
+        retained: bool = False,
+        depends_on: Sequence[pulumi.Resource] | None = None,
+        **options: Any,
+    ) -> pulumi.ResourceOptions:
+        """Options of one child: its parent, and import and retention as decided.
+
+        `retained` marks what stays in the account when the stack is destroyed. What was adopted stays
+        as well, unless the profile owns its kind. `force_delete` overrides both.
+        """
+        decision = self.context.decisions.get((type_token, self.logical_name(child)))
+        keep = retained or self._is_adopted_and_not_owned(decision)
+        return pulumi.ResourceOptions(
+            parent=self,
+            depends_on=list(depends_on) if depends_on else None,
+            import_=decision.import_id if decision and decision.action is Action.IMPORT else None,
+            retain_on_delete=True if keep and not self.context.force_delete else None,
+            **options,
+        )
+
+    def _is_adopted_and_not_owned(self, decision: Decision | None) -> bool:
+        if decision is None or decision.origin is not Origin.ADOPTED:
+            return False
+        return decision.wanted.kind not in self.context.own
+
+    def tags(
+        self, type_token: str, child: str, extra: Mapping[str, str] | None = None, *, name: bool = True
+    ) -> dict[str, str]:
+        """Tags of one child. `name` adds EC2's `Name`, which the console shows."""
+        decision = self.context.decisions.get((type_token, self.logical_name(child)))
+        shown = {"Name": f"mlcc-{self.context.names.profile}-{child}"} if name else {}
+        return tags(
+            profile=self.context.names.profile,
+            region=self.context.names.region,
+            stack=self.context.stack,
+            module=self.MODULE,
+            resource=f"{self.name}/{child}",
+            origin=decision.origin if decision else Origin.CREATED,
+            extra={**shown, **self.context.extra_tags, **(extra or {})},
+        )
