@@ -69,6 +69,14 @@ class AccountSession:
                 )
             return self._clients[service]
 
+    def credentials(self) -> Any:
+        """botocore's credentials, for signing what is no API call (a Kubernetes token)."""
+        return self._session.get_credentials()
+
+    def events(self) -> Any:
+        """botocore's event system, which a signer needs."""
+        return self._session.events
+
     def identity(self) -> Identity:
         """Ask STS who calls. Raises `UserError` when there are no credentials or they do not work."""
         try:

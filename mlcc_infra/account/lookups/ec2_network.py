@@ -92,6 +92,18 @@ def _association(reader: Reader, wanted: Wanted) -> Found | None:
     return None
 
 
+def _subnet_tag(reader: Reader, wanted: Wanted) -> Found | None:
+    """One tag of somebody else's subnet: import id `<resource>,<key>`, nobody's by its own tags."""
+    resource_id, key = wanted.lookup["resource_id"], wanted.lookup["key"]
+    client = reader.session.client("ec2")
+    subnets = reader.once(
+        ("subnet", resource_id), lambda: client.describe_subnets(SubnetIds=[resource_id])["Subnets"]
+    )
+    if key not in tag_list(subnets[0].get("Tags", [])):
+        return None
+    return Found(import_id=f"{resource_id},{key}", resource_id=f"{resource_id},{key}", tags={})
+
+
 LOOKUPS: Mapping[str, Callable[[Reader, Wanted], Found | None]] = {
     "aws:ec2/vpc:Vpc": _by_tag("describe_vpcs", "Vpcs", "VpcId"),
     "aws:ec2/subnet:Subnet": _by_tag("describe_subnets", "Subnets", "SubnetId"),
@@ -102,6 +114,7 @@ LOOKUPS: Mapping[str, Callable[[Reader, Wanted], Found | None]] = {
     "aws:ec2/natGateway:NatGateway": _by_tag("describe_nat_gateways", "NatGateways", "NatGatewayId", "Filter"),
     "aws:ec2/routeTable:RouteTable": _by_tag("describe_route_tables", "RouteTables", "RouteTableId"),
     "aws:ec2/vpcEndpoint:VpcEndpoint": _by_tag("describe_vpc_endpoints", "VpcEndpoints", "VpcEndpointId"),
+    "aws:ec2/tag:Tag": _subnet_tag,
     "aws:ec2/route:Route": _route,
     "aws:ec2/routeTableAssociation:RouteTableAssociation": _association,
 }

@@ -1,0 +1,153 @@
+"""Cluster-admin access for the profile's admins, kept true on every `up`.
+
+The provider class below is stored in the state by reference (`mlcc_infra.components.access`): its
+module path is part of the state's format. Never move it without keeping this name importable.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, final
+
+import pulumi
+from pulumi import dynamic
+
+from mlcc_infra.account import cluster_access
+from mlcc_infra.account.cluster_access import Ensured
+from mlcc_infra.account.session import AccountSession
+from mlcc_infra.errors import UserError
+
+
+@final
+@dataclass(frozen=True, kw_only=True)
+class AccessArgs:
+    """Who is to be cluster-admin of an EKS cluster.
+
+    `admins` are ARNs of IAM roles or users as IAM spells them (paths included). `cluster_identity`
+    changes when the cluster is made anew under the same name (its OIDC issuer does): then all
+    entries are ensured again. `account` guards every call.
+    """
+
+    cluster_name: pulumi.Input[str]
+    cluster_identity: pulumi.Input[str]
+    account: str
+    region: str
+    admins: Sequence[str]
+    tags: Mapping[str, str]
+    partition: str = "aws"
+    aws_profile: str | None = None
+
+
+def _session(props: Mapping[str, Any]) -> AccountSession:
+    session = AccountSession(region=props["region"], aws_profile=props.get("aws_profile"))
+    found = session.identity().account
+    if found != props["account"]:
+        raise UserError(
+            f"This stack belongs to account {props['account']}; the credentials are for {found}.",
+            remedy="Set mlcc:awsProfile, or log in to the right account.",
+        )
+    return session
+
+
+def _before(props: Mapping[str, Any]) -> dict[str, Ensured]:
+    return {entry["principal_arn"]: Ensured(**entry) for entry in props.get("entries", [])}
+
+
+class AccessProvider(dynamic.ResourceProvider):
+    """Ensures access entries; deletes only those it made."""
+
+    def create(self, props: dict[str, Any]) -> dynamic.CreateResult:
+        """Ensure every admin and ask the cluster whether the caller is one."""
+        return dynamic.CreateResult(id_=f"{props['cluster_name']}/access", outs=self._ensure(props, {}))
+
+    def update(
+        self, _id: str, _olds: dict[str, Any], _news: dict[str, Any]
+    ) -> dynamic.UpdateResult:
+        """Ensure the admins of now, and take away what earlier runs made for others."""
+        same_cluster = _olds.get("cluster_identity") == _news["cluster_identity"]
+        before = _before(_olds) if same_cluster else {}
+        outs = self._ensure(_news, before)
+        session = _session(_news)
+        for principal, ensured in before.items():
+            if principal not in _news["admins"]:
+                policy = cluster_access.admin_policy_arn(_news["partition"])
+                cluster_access.remove_admin(session, _news["cluster_name"], policy, ensured)
+        return dynamic.UpdateResult(outs=outs)
+
+    def read(self, id_: str, props: dict[str, Any]) -> dynamic.ReadResult:
+        """Look who is admin now; a missing one shows as a difference."""
+        session = _session(props)
+        policy = cluster_access.admin_policy_arn(props["partition"])
+        present = cluster_access.present_admins(session, props["cluster_name"], policy, props["admins"])
+        return dynamic.ReadResult(id_=id_, outs={**props, "present": present})
+
+    def diff(self, _id: str, _olds: dict[str, Any], _news: dict[str, Any]) -> dynamic.DiffResult:
+        """A change of the wanted admins or the cluster, or an admin who is gone from the cluster."""
+        compared = ("cluster_identity", "admins", "tags", "aws_profile")
+        missing = set(_news["admins"]) - set(_olds.get("present", []))
+        changed = missing or any(_olds.get(key) != _news.get(key) for key in compared)
+        replaces = [key for key in ("cluster_name", "account", "region") if _olds.get(key) != _news.get(key)]
+        return dynamic.DiffResult(
+            changes=bool(changed or replaces), replaces=replaces, delete_before_replace=True
+        )
+
+    def delete(self, _id: str, _props: dict[str, Any]) -> None:
+        """Delete the entries that were made here; the cluster may be gone already."""
+        session = _session(_props)
+        policy = cluster_access.admin_policy_arn(_props["partition"])
+        for ensured in _before(_props).values():
+            cluster_access.remove_admin(session, _props["cluster_name"], policy, ensured)
+
+    def _ensure(self, props: Mapping[str, Any], before: Mapping[str, Ensured]) -> dict[str, Any]:
+        session = _session(props)
+        cluster = props["cluster_name"]
+        policy = cluster_access.admin_policy_arn(props["partition"])
+        entries = [
+            cluster_access.ensure_admin(
+                session, cluster, policy, principal, props["tags"], before.get(principal)
+            )
+            for principal in props["admins"]
+        ]
+        described = session.client("eks").describe_cluster(name=cluster)["cluster"]
+        reason = cluster_access.verify_caller_is_admin(session, described)
+        return {
+            **props,
+            "entries": [asdict(entry) for entry in entries],
+            "present": list(props["admins"]),
+            "unverified_reason": reason or "",
+        }
+
+
+class Access(dynamic.Resource, module="eks", name="Access"):
+    """Cluster-admin access of the profile's admins, ensured and verified.
+
+    Outputs: `entries` (what was made for whom), `present` (the admins found at the last look) and
+    `unverified_reason`, empty when the cluster itself confirmed the caller's rights.
+    """
+
+    entries: pulumi.Output[list[dict[str, Any]]]
+    present: pulumi.Output[list[str]]
+    unverified_reason: pulumi.Output[str]
+
+    def __init__(self, name: str, args: AccessArgs, *, opts: pulumi.ResourceOptions | None = None) -> None:
+        props: dict[str, Any] = {
+            "cluster_name": args.cluster_name,
+            "cluster_identity": args.cluster_identity,
+            "account": args.account,
+            "region": args.region,
+            "admins": list(args.admins),
+            "tags": dict(args.tags),
+            "partition": args.partition,
+            "aws_profile": args.aws_profile,
+            "entries": None,
+            "present": None,
+            "unverified_reason": None,
+        }
+        super().__init__(AccessProvider(), name, props, opts)
+        self.unverified_reason.apply(_warn)
+
+
+def _warn(reason: str | None) -> None:
+    if reason:
+        pulumi.log.warn(f"Access to the cluster could not be verified: {reason}. Nothing was stopped for it.")
