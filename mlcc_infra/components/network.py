@@ -35,7 +35,7 @@ class NatMode(StrEnum):
     """How private subnets reach the internet: one gateway, one in each zone, or none."""
 
     ONE = "one"
-    PER_ZONE = "per-zone"
+    PER_ZONE = "perZone"
     NONE = "none"
 
 

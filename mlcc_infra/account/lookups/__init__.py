@@ -10,10 +10,10 @@ from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
 from mlcc_infra.account.decisions import Wanted
-from mlcc_infra.account.lookups import ec2_network, eks, iam, ssm
+from mlcc_infra.account.lookups import ec2_network, eks, iam, logs, ssm
 from mlcc_infra.account.reader import Found, Reader
 
 Lookup: TypeAlias = Callable[[Reader, Wanted], Found | None]
 
-LOOKUPS: Mapping[str, Lookup] = {**iam.LOOKUPS, **eks.LOOKUPS, **ec2_network.LOOKUPS, **ssm.LOOKUPS}
+LOOKUPS: Mapping[str, Lookup] = {**iam.LOOKUPS, **eks.LOOKUPS, **ec2_network.LOOKUPS, **ssm.LOOKUPS, **logs.LOOKUPS}
 """By Pulumi type token. Import ids are those the provider's documentation gives for the type."""

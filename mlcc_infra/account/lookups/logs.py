@@ -1,0 +1,28 @@
+"""CloudWatch log groups."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from mlcc_infra.account.decisions import Wanted
+from mlcc_infra.account.reader import Found, Reader
+
+
+def _log_group(reader: Reader, wanted: Wanted) -> Found | None:
+    name = wanted.lookup["name"]
+    groups = reader.once(
+        ("log-groups", name),
+        lambda: reader.pages("logs", "describe_log_groups", "logGroups", logGroupNamePrefix=name),
+    )
+    group = next((found for found in groups if found["logGroupName"] == name), None)
+    if group is None:
+        return None
+    # The ARN of DescribeLogGroups ends in `:*`; the tagging call wants it without (CloudWatch Logs API).
+    arn = group["arn"].removesuffix(":*")
+    tags = reader.session.client("logs").list_tags_for_resource(resourceArn=arn).get("tags", {})
+    return Found(import_id=name, resource_id=name, tags=tags)
+
+
+LOOKUPS: Mapping[str, Callable[[Reader, Wanted], Found | None]] = {
+    "aws:cloudwatch/logGroup:LogGroup": _log_group,
+}
