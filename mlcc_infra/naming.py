@@ -380,7 +380,7 @@ class NameProblem:
     def __str__(self) -> str:
         if len(self.name) > self.limit.maximum:
             return (
-                f"{self.thing} {self.name!r} has {len(self.name)} characters, {self.limit.service} names have "
+                f"{self.thing} {self.name!r} has {len(self.name)} characters, {self.limit.service} names "
                 f"at most {self.limit.maximum}: fits a profile name of at most {self.longest_profile}"
             )
         pattern = self.limit.pattern.pattern
