@@ -1,0 +1,72 @@
+"""Making the stacks of a project in the rehearsal's backend, and reading what their files ask for."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from mlcc_infra.errors import UserError
+
+DEFAULT_REGION = "us-west-2"
+#: Keys of stack files that name an AWS profile.
+_PROFILE_KEYS = ("mlcc:awsProfile", "aws:profile")
+_INIT_SECONDS = 60.0
+
+
+def _configuration(path: Path) -> dict[str, Any]:
+    try:
+        loaded = yaml.safe_load(path.read_text())
+    except yaml.YAMLError:
+        return {}  # the engine, and the profile's own checks, say what is wrong with the file
+    config = loaded.get("config") if isinstance(loaded, dict) else None
+    return config if isinstance(config, dict) else {}
+
+
+def profile_names(files: Mapping[str, Path]) -> set[str]:
+    """The AWS profiles named in stack files."""
+    values = (_configuration(path).get(key) for path in files.values() for key in _PROFILE_KEYS)
+    return {value for value in values if isinstance(value, str) and value.strip()}
+
+
+def common_region(files: Mapping[str, Path]) -> str:
+    """The region all stack files agree on, else us-west-2: one environment serves all stacks."""
+    regions = {_configuration(path).get("aws:region") for path in files.values()} - {None}
+    only = next(iter(regions)) if len(regions) == 1 else None
+    return only if isinstance(only, str) and only else DEFAULT_REGION
+
+
+def _init(pulumi: Path, stack: str, view: Path, environment: Mapping[str, str]) -> str | None:
+    """Make one stack; answers what the CLI said when it failed."""
+    command = [str(pulumi), "stack", "init", "--stack", stack, "--no-select", "--non-interactive", "--color", "never"]
+    try:
+        done = subprocess.run(
+            command,
+            cwd=view,
+            env={**environment, "PWD": str(view)},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=_INIT_SECONDS,
+            check=False,
+            start_new_session=True,
+        )
+    except subprocess.TimeoutExpired:
+        return f"not done within {_INIT_SECONDS:g} s"
+    return None if done.returncode == 0 else (done.stderr or done.stdout).strip()
+
+
+def make_stacks(pulumi: Path, stacks: list[str], view: Path, environment: Mapping[str, str]) -> None:
+    """Make `stacks` of the project at `view`, several at once. UserError with the CLI's words when one fails."""
+    with ThreadPoolExecutor(max(1, min(4, len(stacks)))) as pool:
+        answers = pool.map(lambda stack: _init(pulumi, stack, view, environment), stacks)
+        failures = [f"{stack}: {answer}" for stack, answer in zip(stacks, answers, strict=True) if answer]
+    if failures:
+        raise UserError(
+            "stacks could not be made in the rehearsal's backend:\n" + "\n".join(failures),
+            remedy="mend the stack's file, or move it out of the folder of stack files",
+        )
