@@ -50,7 +50,8 @@ class Action(StrEnum):
 class Wanted:
     """A resource that the targets will register, as the inventory has to look it up.
 
-    `physical` is the name a person knows it by. `identified_by_name` tells whether AWS refuses a
+    `physical` is the name a person knows it by; `belongs_to` the physical name of the thing it is part
+    of (an attachment's role), by which `mlcc:own` may name it. `identified_by_name` tells whether AWS refuses a
     second one of that name: then an attempt to create is harmless when the look-up was denied;
     what is found by tags only (a VPC) would silently be made twice.
     """
@@ -58,8 +59,13 @@ class Wanted:
     key: ResourceKey
     kind: str
     physical: str
+    belongs_to: str = ""
     identified_by_name: bool = True
     lookup: Mapping[str, str] = field(default_factory=dict)
+
+    def owned_by(self, own: frozenset[str]) -> bool:
+        """Whether `mlcc:own` lists its kind, or `<kind>/<name>`."""
+        return self.kind in own or f"{self.kind}/{self.belongs_to or self.physical}" in own
 
 
 @dataclass(frozen=True, kw_only=True)

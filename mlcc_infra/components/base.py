@@ -79,7 +79,7 @@ class Component(pulumi.ComponentResource):
     def _is_adopted_and_not_owned(self, decision: Decision | None) -> bool:
         if decision is None or decision.origin is not Origin.ADOPTED:
             return False
-        return decision.wanted.kind not in self.context.own
+        return not decision.wanted.owned_by(self.context.own)
 
     def tags(
         self, type_token: str, child: str, extra: Mapping[str, str] | None = None, *, name: bool = True

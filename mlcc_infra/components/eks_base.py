@@ -390,7 +390,7 @@ def wanted_eks_base(
         Wanted(
             key=(CLUSTER, f"{name}-{PUBLISHED_CLUSTER}"),
             kind="cluster",
-            physical=f"EKS cluster {cluster}",
+            physical=cluster,
             lookup={"cluster": cluster},
         ),
         Wanted(
@@ -406,7 +406,7 @@ def wanted_eks_base(
             Wanted(
                 key=(token, f"{name}-{child}"),
                 kind=kind,
-                physical=f"{kind} {physical} of {cluster}",
+                physical=physical,
                 lookup={"cluster": cluster, "name": physical},
             )
             for token, child, kind, physical in parts
@@ -417,7 +417,8 @@ def wanted_eks_base(
             Wanted(
                 key=(LOG_GROUP, f"{name}-control-plane-logs"),
                 kind="cluster",
-                physical=f"log group {_log_group_name(names)}",
+                physical=_log_group_name(names),
+                belongs_to=cluster,
                 lookup={"name": _log_group_name(names)},
             )
         )

@@ -100,7 +100,7 @@ def wanted_role(component_name: str, spec: RoleSpec) -> list[Wanted]:
         Wanted(
             key=(ROLE, f"{component_name}-{spec.child}"),
             kind=ROLE_KIND,
-            physical=f"role {spec.role_name}",
+            physical=spec.role_name,
             lookup=role,
         ),
         *(
@@ -108,6 +108,7 @@ def wanted_role(component_name: str, spec: RoleSpec) -> list[Wanted]:
                 key=(ATTACHMENT, f"{component_name}-{spec.child}-{policy_short_name(arn)}"),
                 kind=ROLE_KIND,
                 physical=f"{policy_short_name(arn)} on {spec.role_name}",
+                belongs_to=spec.role_name,
                 lookup={**role, "policy_arn": arn},
             )
             for arn in spec.managed_policy_arns
@@ -117,6 +118,7 @@ def wanted_role(component_name: str, spec: RoleSpec) -> list[Wanted]:
                 key=(INLINE, f"{component_name}-{spec.child}-{name}"),
                 kind=ROLE_KIND,
                 physical=f"inline policy {name} of {spec.role_name}",
+                belongs_to=spec.role_name,
                 lookup={**role, "policy": name},
             )
             for name in spec.inline

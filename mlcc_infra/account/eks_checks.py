@@ -1,0 +1,268 @@
+"""Preflight checks of a vanilla EKS cluster: account, zones, versions, what is there, what is installed here."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+from mlcc_infra import versions
+from mlcc_infra.account.lookups.eks import describe_cluster
+from mlcc_infra.account.preflight import CheckResult, Verdict
+from mlcc_infra.account.reader import Reader
+from mlcc_infra.account.zones import missing_offers
+
+OFFERED_VERSIONS_SHOWN = 5
+MINIMUM_ZONES = 2
+# EKS needs six free addresses in each subnet and recommends sixteen (EKS user guide, network requirements).
+ADDRESSES_FOR_EKS = 6
+# States in which EKS takes no changes; the others either pass or say so themselves (EKS API, ClusterStatus).
+BLOCKING_CLUSTER_STATES = frozenset({"DELETING", "FAILED"})
+
+
+def available_zones(reader: Reader) -> tuple[str, ...]:
+    """Ids of the region's ordinary zones that are available to the account, sorted."""
+    answer = reader.once(
+        ("zones",),
+        lambda: reader.session.client("ec2").describe_availability_zones(
+            Filters=[
+                {"Name": "zone-type", "Values": ["availability-zone"]},
+                {"Name": "state", "Values": ["available"]},
+            ]
+        ),
+    )
+    return tuple(sorted(zone["ZoneId"] for zone in answer["AvailabilityZones"]))
+
+
+def instance_type_offers(reader: Reader, instance_types: Collection[str]) -> dict[str, frozenset[str]]:
+    """For each EC2 instance type the zone ids that offer it."""
+    wanted = sorted(set(instance_types))
+    if not wanted:
+        return {}
+    offers = reader.once(
+        ("offers", *wanted),
+        lambda: reader.pages(
+            "ec2",
+            "describe_instance_type_offerings",
+            "InstanceTypeOfferings",
+            LocationType="availability-zone-id",
+            Filters=[{"Name": "instance-type", "Values": wanted}],
+        ),
+    )
+    return {
+        name: frozenset(offer["Location"] for offer in offers if offer["InstanceType"] == name)
+        for name in wanted
+    }
+
+
+def check_zones(
+    reader: Reader, zones: Sequence[str], instance_types: Collection[str], excluded: Collection[str]
+) -> list[CheckResult]:
+    """Enough zones, that exist here, that EKS takes, and that offer the instance types."""
+    available = available_zones(reader)
+    results: list[CheckResult] = []
+    unknown = [zone for zone in zones if zone not in available]
+    if unknown:
+        results.append(
+            CheckResult(
+                name="zones",
+                verdict=Verdict.REFUSED,
+                found=f"{', '.join(unknown)} is not available to this account in {reader.session.region}",
+                needed=f"zones out of {', '.join(available)}",
+                remedy="correct mlcc:network.zones, or remove the key to have zones chosen",
+            )
+        )
+    offers = instance_type_offers(reader, instance_types)
+    if len(zones) < MINIMUM_ZONES:
+        shown = "; ".join(f"{name} in {', '.join(sorted(found)) or 'none'}" for name, found in offers.items())
+        results.append(
+            CheckResult(
+                name="zones",
+                verdict=Verdict.REFUSED,
+                found=f"{len(zones)} zone(s) of {reader.session.region} offer everything asked for ({shown})",
+                needed=f"{MINIMUM_ZONES} zones that EKS takes (not: {', '.join(sorted(excluded)) or '-'})",
+                remedy="choose other instance types in mlcc:eks.nodeGroups, or another region",
+            )
+        )
+    for instance_type, gaps in missing_offers(zones, offers).items():
+        somewhere = sorted(offers[instance_type])
+        results.append(
+            CheckResult(
+                name="instance types",
+                verdict=Verdict.REFUSED if len(gaps) == len(zones) else Verdict.WARNING,
+                found=f"{instance_type} is not offered in {', '.join(gaps)}",
+                needed=f"a type offered in the cluster's zones; it is offered in {', '.join(somewhere) or 'none'}",
+                remedy="change instanceTypes in mlcc:eks.nodeGroups, or mlcc:network.zones",
+            )
+        )
+    if not results:
+        results.append(CheckResult(name="zones", verdict=Verdict.OK, found=", ".join(zones)))
+    return results
+
+
+def check_addon_versions(
+    reader: Reader, kubernetes: str, addons: Mapping[str, str], keys: Mapping[str, str]
+) -> list[CheckResult]:
+    """Every pinned add-on version is offered for the Kubernetes version (EKS, DescribeAddonVersions)."""
+    results: list[CheckResult] = []
+    for addon, version in addons.items():
+        listed = reader.once(
+            ("addon-versions", kubernetes, addon),
+            lambda addon=addon: reader.pages(  # type: ignore[misc]
+                "eks", "describe_addon_versions", "addons", addonName=addon, kubernetesVersion=kubernetes
+            ),
+        )
+        offered = [item["addonVersion"] for found in listed for item in found["addonVersions"]]
+        if version in offered:
+            results.append(CheckResult(name=f"add-on {addon}", verdict=Verdict.OK, found=version))
+            continue
+        newest = sorted(offered, key=_version_order, reverse=True)[:OFFERED_VERSIONS_SHOWN]
+        results.append(
+            CheckResult(
+                name=f"add-on {addon}",
+                verdict=Verdict.REFUSED,
+                found=f"version {version} is not offered for Kubernetes {kubernetes}",
+                needed=f"one of {', '.join(newest)}" if newest else "an add-on that EKS knows",
+                remedy=f"set {keys.get(addon, f'mlcc:eks.addons.{addon}.version')} to an offered version",
+            )
+        )
+    return results
+
+
+def _version_order(version: str) -> tuple[int, ...]:
+    try:
+        return versions.addon_version_key(version)
+    except ValueError:
+        return (0,)
+
+
+def check_kubernetes_version(reader: Reader, cluster: str, wanted: str) -> list[CheckResult]:
+    """EKS moves a control plane forward one minor at a time and never back (EKS user guide, update a cluster)."""
+    live = describe_cluster(reader, cluster)
+    if live is None or not live.get("version"):
+        return []
+    steps = versions.kubernetes_minor(wanted) - versions.kubernetes_minor(live["version"])
+    if steps in (0, 1):
+        return [CheckResult(name="Kubernetes version", verdict=Verdict.OK, found=wanted)]
+    if steps < 0:
+        remedy = f"set mlcc:eks.version to {live['version']} or later; EKS never goes back"
+    else:
+        following = f"1.{versions.kubernetes_minor(live['version']) + 1}"
+        remedy = f"go via {following}: set mlcc:eks.version to {following}, run `pulumi up`, then continue"
+    return [
+        CheckResult(
+            name="Kubernetes version",
+            verdict=Verdict.REFUSED,
+            found=f"{cluster} runs {live['version']}, mlcc:eks.version is {wanted}",
+            needed="the same minor version or the next one",
+            remedy=remedy,
+        )
+    ]
+
+
+def check_cluster_state(reader: Reader, cluster: str) -> list[CheckResult]:
+    """The cluster, when it exists, is in a state that takes changes."""
+    live = describe_cluster(reader, cluster)
+    if live is None or live.get("status") not in BLOCKING_CLUSTER_STATES:
+        return []
+    return [
+        CheckResult(
+            name="cluster state",
+            verdict=Verdict.REFUSED,
+            found=f"EKS cluster {cluster} is {live['status']}",
+            needed="ACTIVE, or no cluster of that name",
+            remedy=f"wait until `aws eks describe-cluster --name {cluster}` says otherwise; "
+            "a FAILED cluster has to be deleted",
+        )
+    ]
+
+
+def check_authentication_mode(reader: Reader, cluster: str) -> list[CheckResult]:
+    """An existing cluster's authentication mode only moves forward; ours is API (EKS user guide, access entries)."""
+    live = describe_cluster(reader, cluster)
+    mode = ((live or {}).get("accessConfig") or {}).get("authenticationMode")
+    if mode != "CONFIG_MAP":
+        return []
+    return [
+        CheckResult(
+            name="authentication mode",
+            verdict=Verdict.REFUSED,
+            found=f"EKS cluster {cluster} knows people through its aws-auth config map only",
+            needed="API_AND_CONFIG_MAP or API",
+            remedy=f"aws eks update-cluster-config --name {cluster} "
+            "--access-config authenticationMode=API_AND_CONFIG_MAP, then run again",
+        )
+    ]
+
+
+def check_existing_network(
+    reader: Reader, vpc_id: str, private_subnets: Sequence[str], public_subnets: Sequence[str], nodes: int
+) -> list[CheckResult]:
+    """Subnets of one VPC, in two zones that EKS takes, with room for the nodes, and DNS on."""
+    client = reader.session.client("ec2")
+    ids = [*private_subnets, *public_subnets]
+    subnets: list[dict[str, Any]] = reader.once(
+        ("subnets", *ids), lambda: client.describe_subnets(SubnetIds=ids)["Subnets"]
+    )
+    results: list[CheckResult] = []
+    foreign = [subnet["SubnetId"] for subnet in subnets if subnet["VpcId"] != vpc_id]
+    if foreign:
+        results.append(
+            _network_refusal(
+                f"{', '.join(foreign)} is not in {vpc_id}", "subnets of that VPC", "correct the subnet ids"
+            )
+        )
+    private = [subnet for subnet in subnets if subnet["SubnetId"] in private_subnets]
+    zones = sorted({subnet["AvailabilityZoneId"] for subnet in private})
+    if len(zones) < MINIMUM_ZONES:
+        results.append(
+            _network_refusal(
+                f"the private subnets are in {', '.join(zones) or 'no zone'}",
+                "private subnets in at least two zones",
+                "add a private subnet of another zone to mlcc:network.privateSubnetIds",
+            )
+        )
+    free = sum(max(0, subnet["AvailableIpAddressCount"] - ADDRESSES_FOR_EKS) for subnet in private)
+    if free < nodes:
+        results.append(
+            _network_refusal(
+                f"the private subnets have {free} addresses for nodes (after {ADDRESSES_FOR_EKS} each for EKS)",
+                f"at least {nodes}, one a node, and one more for every pod",
+                "use larger subnets, or fewer nodes",
+            )
+        )
+    for attribute in ("enableDnsSupport", "enableDnsHostnames"):
+        answer = client.describe_vpc_attribute(VpcId=vpc_id, Attribute=attribute)
+        if not answer[attribute[0].upper() + attribute[1:]]["Value"]:
+            results.append(
+                _network_refusal(
+                    f"{attribute} of {vpc_id} is off",
+                    "DNS resolution and DNS host names, which EKS needs",
+                    f"aws ec2 modify-vpc-attribute --vpc-id {vpc_id} --{_dashed(attribute)}",
+                )
+            )
+    return results or [CheckResult(name="network", verdict=Verdict.OK, found=vpc_id)]
+
+
+def _network_refusal(found: str, needed: str, remedy: str) -> CheckResult:
+    return CheckResult(name="network", verdict=Verdict.REFUSED, found=found, needed=needed, remedy=remedy)
+
+
+def _dashed(attribute: str) -> str:
+    return "".join(f"-{letter.lower()}" if letter.isupper() else letter for letter in attribute)
+
+
+def check_aws_command() -> list[CheckResult]:
+    """Kubeconfigs of EKS run `aws eks get-token`, and the published component asks for the command too."""
+    found = shutil.which("aws")
+    if found:
+        return [CheckResult(name="aws command", verdict=Verdict.OK, found=found)]
+    return [
+        CheckResult(
+            name="aws command",
+            verdict=Verdict.REFUSED,
+            found="there is no `aws` command on PATH",
+            needed="the AWS CLI, which kubeconfigs run for credentials",
+            remedy="install it (`pip install awscli` or AWS's installer) and run again",
+        )
+    ]
