@@ -1,0 +1,131 @@
+"""The processes a host starts, and the engine it belongs to: neither outlives the other.
+
+The engine starts a plugin in a process group of its own, and ends it by SIGINT to that group, five seconds
+later by SIGKILL (``cmdutil.RegisterProcessGroup`` and ``plugin.ExecPlugin`` of Pulumi's Go SDK). Children
+stay in that group, so that the engine's last word reaches them too.
+"""
+
+import os
+import signal
+import socket
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+PATIENCE = 5.0  # seconds between asking a child to end and killing it, as in the official host
+SHORT_PATIENCE = 1.0  # the same when nobody is left to read what the child would say
+POLL = 0.3  # seconds between two looks at the parent
+ENGINE_POLLS = 7  # the engine's address is tried at every seventh look
+
+
+class Children:
+    """The running children of this process."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._running: set[subprocess.Popen[bytes]] = set()
+        self._closed = False
+
+    def start(self, command: Sequence[str], **options: Any) -> subprocess.Popen[bytes]:
+        """Start a child (options as for Popen). Raises InterruptedError once the host is ending."""
+        with self._lock:
+            if self._closed:
+                raise InterruptedError("the language host is shutting down")
+            process = subprocess.Popen(list(command), stdin=subprocess.DEVNULL, **options)
+            self._running.add(process)
+        return process
+
+    def wait(self, process: subprocess.Popen[bytes]) -> int:
+        """Wait for a child and forget it. Returns its exit code, or minus the signal that ended it."""
+        try:
+            return process.wait()
+        finally:
+            with self._lock:
+                self._running.discard(process)
+
+    def end_one(self, process: subprocess.Popen[bytes]) -> None:
+        """End one child in the background, if it still runs."""
+        if process.poll() is None:
+            threading.Thread(target=end, args=([process], signal.SIGINT, PATIENCE), daemon=True).start()
+
+    def end(self, first: signal.Signals, patience: float = PATIENCE, *, close: bool = False) -> None:
+        """End all children: ask by signal, wait, kill. With `close`, no further one can be started."""
+        with self._lock:
+            self._closed = self._closed or close
+            running = list(self._running)
+        end(running, first, patience)
+
+
+def end(processes: Sequence[subprocess.Popen[bytes]], first: signal.Signals, patience: float) -> None:
+    """Ask processes to end, wait up to `patience` seconds for all of them together, and kill the rest."""
+    deadline = time.monotonic() + patience
+    # SIGINT mostly comes to the whole group, from the engine or the terminal: who got it is given the time to
+    # act on it, instead of a second one in the middle of its tidying up.
+    if first is signal.SIGINT and _all_ended(processes, time.monotonic() + min(0.5, patience / 2)):
+        return
+    for process in processes:
+        if process.poll() is None:
+            process.send_signal(first)
+    if _all_ended(processes, deadline):
+        return
+    for process in processes:
+        if process.poll() is None:
+            process.kill()
+
+
+def _all_ended(processes: Sequence[subprocess.Popen[bytes]], deadline: float) -> bool:
+    while any(process.poll() is None for process in processes):
+        if time.monotonic() >= deadline:
+            return False
+        time.sleep(0.02)
+    return True
+
+
+class Lifetime:
+    """Ends when told to by SIGINT or SIGTERM, or when the engine that started this process is gone.
+
+    Must be made in the main thread, early: the parent of that moment is taken for the engine.
+    """
+
+    def __init__(self) -> None:
+        self._parent = os.getppid()
+        self._stop = threading.Event()
+        self._signal = signal.SIGTERM
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, self._on_signal)
+
+    def _on_signal(self, number: int, _frame: object) -> None:
+        self._signal = signal.Signals(number)
+        self._stop.set()
+
+    def stop(self) -> None:
+        """End it from within: the work is done."""
+        self._stop.set()
+
+    def wait(self, children: Children, engine: Callable[[], str] = lambda: "") -> None:
+        """Wait for the end, then end the children. `engine` is the engine's address, "" if not known."""
+        unreachable = looks = 0
+        while not self._stop.wait(POLL):
+            looks += 1
+            if os.getppid() != self._parent:
+                break
+            if engine() and looks % ENGINE_POLLS == 0:
+                unreachable = unreachable + 1 if refuses(engine()) else 0
+                if unreachable >= 2:
+                    break
+        orphaned = not self._stop.is_set()
+        children.end(self._signal, SHORT_PATIENCE if orphaned else PATIENCE - 1.0, close=True)
+
+
+def refuses(address: str) -> bool:
+    """Whether nothing listens at `host:port` any more. A slow answer is not a refusal."""
+    host, _, port = address.rpartition(":")
+    try:
+        with socket.create_connection((host, int(port)), timeout=1.0):
+            return False
+    except ConnectionRefusedError:
+        return True
+    except (OSError, ValueError):
+        return False
