@@ -1,7 +1,7 @@
 """Getting a Pulumi CLI with a language host for Python, whatever the machine can reach.
 
-Standard library only, so that it runs before anything is installed. The order of the sources and the reasons
-are in docs/decisions; :mod:`.language_host` is for engines that were built from Go modules.
+Standard library only, so that it runs before anything is installed. The sources and their order are in
+:mod:`.sources`; :mod:`.language_host` is for engines that were built from Go modules.
 """
 
 from .model import Engine, EngineError, Source

@@ -7,7 +7,7 @@ import time
 from typing import NoReturn
 
 from . import cache
-from .model import Engine, EngineError
+from .model import Engine, EngineError, Source
 from .sources import ORDER, find_engine, install_engine
 from .versions import FLOOR, PINNED, show
 
@@ -21,7 +21,7 @@ def main(arguments: list[str] | None = None) -> int:
     )
     parser.add_argument("--quiet", action="store_true", help="install: say nothing when one is there already")
     options = parser.parse_args(arguments)
-    sources = [source for source in ORDER if source in (options.source or ORDER)]
+    sources: list[Source] = [source for source in ORDER if source in (options.source or ORDER)]
     signal.signal(signal.SIGTERM, _end)
     try:
         if options.command == "install":
@@ -46,9 +46,9 @@ def _end(_number: int, _frame: object) -> NoReturn:
     raise KeyboardInterrupt  # through the blocks that tidy up
 
 
-def _is_there(sources: list[str]) -> bool:
+def _is_there(sources: list[Source]) -> bool:
     try:
-        find_engine(sources=sources)  # type: ignore[arg-type]
+        find_engine(sources=sources)
     except EngineError:
         return False
     return True

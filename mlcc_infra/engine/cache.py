@@ -17,7 +17,7 @@ import os
 import shutil
 import tempfile
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Mapping
 from pathlib import Path
 
 from .model import Say
@@ -44,7 +44,7 @@ def home(environ: Mapping[str, str] = os.environ) -> Path:
 
 
 @contextlib.contextmanager
-def locked(folder: Path, say: Say) -> Iterator[None]:
+def locked(folder: Path, say: Say) -> Generator[None]:
     """Hold the lock of a version's folder; wait for whoever holds it, and say so now and then."""
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / ".lock").open("a+", encoding="utf-8") as lock:
@@ -71,7 +71,7 @@ def locked(folder: Path, say: Say) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def placed(target: Path) -> Iterator[Path]:
+def placed(target: Path) -> Generator[Path]:
     """A new folder to fill, which becomes `target` when the block ends without an error.
 
     What is at `target` already is replaced. To be used under the lock.

@@ -56,7 +56,7 @@ def install_engine(
             return _find("path", variables)
         except SourceUnavailableError as error:
             say(f"not from PATH: {error}")
-    cached = [source for source in sources if source != "path"]
+    cached: list[Source] = [source for source in sources if source != "path"]
     for source in cached:
         try:
             return _find(source, variables)

@@ -33,7 +33,9 @@ class Children:
         with self._lock:
             if self._closed:
                 raise InterruptedError("the language host is shutting down")
-            process = subprocess.Popen(list(command), stdin=subprocess.DEVNULL, **options)
+            process: subprocess.Popen[bytes] = subprocess.Popen(
+                list(command), stdin=subprocess.DEVNULL, text=False, **options
+            )
             self._running.add(process)
         return process
 

@@ -34,13 +34,13 @@ class LanguageHost(language_pb2_grpc.LanguageRuntimeServicer):
 
     # --- what the engine asks before it runs anything
 
-    def Handshake(self, request: Any, _context: Any) -> Any:
+    def Handshake(self, request: Any, context: Any) -> Any:
         """Learn the engine's address: comes from an engine that attaches, instead of an argument."""
         if request.engine_address:
             self.engine = request.engine_address
         return language_pb2.LanguageHandshakeResponse()
 
-    def GetPluginInfo(self, _request: Any, _context: Any) -> Any:
+    def GetPluginInfo(self, request: Any, context: Any) -> Any:
         """The version of the SDK whose protocol is spoken, marked as not the official host."""
         return plugin_pb2.PluginInfo(version=f"{version('pulumi')}+mlcc-infra")
 
@@ -73,7 +73,7 @@ class LanguageHost(language_pb2_grpc.LanguageRuntimeServicer):
             ]
         )
 
-    def RuntimeOptionsPrompts(self, request: Any, _context: Any) -> Any:
+    def RuntimeOptionsPrompts(self, request: Any, context: Any) -> Any:
         """What `pulumi new` asks: the virtual environment's folder."""
         if _options(request.info).get("virtualenv"):
             return language_pb2.RuntimeOptionsResponse()
@@ -91,7 +91,7 @@ class LanguageHost(language_pb2_grpc.LanguageRuntimeServicer):
             ]
         )
 
-    def Template(self, _request: Any, _context: Any) -> Any:
+    def Template(self, request: Any, context: Any) -> Any:
         """A template of `pulumi new` needs no change for pip."""
         return language_pb2.TemplateResponse()
 
@@ -140,7 +140,7 @@ class LanguageHost(language_pb2_grpc.LanguageRuntimeServicer):
         except OSError as error:
             _refuse(context, grpc.StatusCode.INTERNAL, f"problem executing plugin: {error}")
         for stream, data in _output(process):
-            yield language_pb2.RunPluginResponse(**{stream: data})
+            yield _chunk(language_pb2.RunPluginResponse, stream, data)
         yield language_pb2.RunPluginResponse(exitcode=self._children.wait(process))
 
     def InstallDependencies(self, request: Any, context: Any) -> Iterator[Any]:
@@ -171,36 +171,36 @@ class LanguageHost(language_pb2_grpc.LanguageRuntimeServicer):
                 stderr=subprocess.PIPE,
             )
             for stream, data in _output(process):
-                yield response(**{stream: data})
+                yield _chunk(response, stream, data)
             code = self._children.wait(process)
             if code != 0:
                 _refuse(context, grpc.StatusCode.UNKNOWN, f"`{' '.join(step)}` failed with exit code {code}")
         yield response(stdout=b"Finished installing dependencies\n\n")
 
-    def Cancel(self, _request: Any, _context: Any) -> Any:
+    def Cancel(self, request: Any, context: Any) -> Any:
         """End what runs; the calls that wait for it then return."""
         threading.Thread(target=self._children.end, args=(signal.SIGINT,), daemon=True).start()
         return empty_pb2.Empty()
 
     # --- what this host does not do, said so that a user knows the way out
 
-    def GenerateProgram(self, _request: Any, context: Any) -> Any:
+    def GenerateProgram(self, request: Any, context: Any) -> Any:
         """Not here: code generation lives in Pulumi's Go code."""
         return _unimplemented(context, "generating programs (`pulumi convert`)")
 
-    def GenerateProject(self, _request: Any, context: Any) -> Any:
+    def GenerateProject(self, request: Any, context: Any) -> Any:
         """Not here: see GenerateProgram."""
         return _unimplemented(context, "generating projects (`pulumi convert`)")
 
-    def GeneratePackage(self, _request: Any, context: Any) -> Any:
+    def GeneratePackage(self, request: Any, context: Any) -> Any:
         """Not here: see GenerateProgram."""
         return _unimplemented(context, "generating SDKs (`pulumi package`)")
 
-    def Pack(self, _request: Any, context: Any) -> Any:
+    def Pack(self, request: Any, context: Any) -> Any:
         """Not here: publishing a generated SDK is no business of this project."""
         return _unimplemented(context, "packing SDKs")
 
-    def Link(self, _request: Any, context: Any) -> Any:
+    def Link(self, request: Any, context: Any) -> Any:
         """Not here: it edits the requirements of a project."""
         return _unimplemented(context, "linking local packages")
 
@@ -269,6 +269,10 @@ def _outcome(code: int) -> Any:
     if code < 0:
         return language_pb2.RunResponse(error=f"program was ended by {signal.Signals(-code).name}")
     return language_pb2.RunResponse(error=f"program exited with non-zero exit code: {code}")
+
+
+def _chunk(response: Any, stream: str, data: bytes) -> Any:
+    return response(**{stream: data})
 
 
 def _output(process: subprocess.Popen[bytes]) -> Iterator[tuple[str, bytes]]:
