@@ -11,8 +11,8 @@ import socket
 import subprocess
 import threading
 import time
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 
 PATIENCE = 5.0  # seconds between asking a child to end and killing it, as in the official host
 SHORT_PATIENCE = 1.0  # the same when nobody is left to read what the child would say
@@ -28,13 +28,23 @@ class Children:
         self._running: set[subprocess.Popen[bytes]] = set()
         self._closed = False
 
-    def start(self, command: Sequence[str], **options: Any) -> subprocess.Popen[bytes]:
-        """Start a child (options as for Popen). Raises InterruptedError once the host is ending."""
+    def start(
+        self,
+        command: Sequence[str],
+        *,
+        env: Mapping[str, str],
+        cwd: str | Path | None = None,
+        output: int | None = None,
+    ) -> subprocess.Popen[bytes]:
+        """Start a child; `output` as Popen's `stdout` and `stderr`.
+
+        Raises OSError if it cannot be started, and InterruptedError, which is one, once the host is ending.
+        """
         with self._lock:
             if self._closed:
                 raise InterruptedError("the language host is shutting down")
-            process: subprocess.Popen[bytes] = subprocess.Popen(
-                list(command), stdin=subprocess.DEVNULL, text=False, **options
+            process = subprocess.Popen(
+                list(command), stdin=subprocess.DEVNULL, stdout=output, stderr=output, env=dict(env), cwd=cwd
             )
             self._running.add(process)
         return process

@@ -134,8 +134,7 @@ class LanguageHost(language_pb2_grpc.LanguageRuntimeServicer):
                 context,
                 env=variables,
                 cwd=request.pwd or None,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
+                output=subprocess.PIPE,
             )
         except OSError as error:
             _refuse(context, grpc.StatusCode.INTERNAL, f"problem executing plugin: {error}")
@@ -167,8 +166,7 @@ class LanguageHost(language_pb2_grpc.LanguageRuntimeServicer):
                 context,
                 env=environment.variables(os.environ),
                 cwd=folder,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
+                output=subprocess.PIPE,
             )
             for stream, data in _output(process):
                 yield _chunk(response, stream, data)
@@ -248,8 +246,16 @@ class LanguageHost(language_pb2_grpc.LanguageRuntimeServicer):
         arguments = [part for name, value in named.items() if value for part in (f"--{name}", value)]
         return [*arguments, request.info.entry_point or ".", *request.args]
 
-    def _start(self, command: list[str], context: Any, **options: Any) -> subprocess.Popen[bytes]:
-        process = self._children.start(command, **options)
+    def _start(
+        self,
+        command: list[str],
+        context: Any,
+        *,
+        env: Mapping[str, str],
+        cwd: str | Path | None = None,
+        output: int | None = None,
+    ) -> subprocess.Popen[bytes]:
+        process = self._children.start(command, env=env, cwd=cwd, output=output)
         if not context.add_callback(lambda: self._children.end_one(process)):
             self._children.end_one(process)  # the engine gave the call up before the process had started
         return process
