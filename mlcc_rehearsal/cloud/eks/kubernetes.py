@@ -1,0 +1,85 @@
+"""The Kubernetes API of a cluster, and what EKS keeps in it: nodes, and the workloads of add-ons."""
+
+from __future__ import annotations
+
+import base64
+import logging
+import secrets
+from typing import TYPE_CHECKING, Any
+
+from mlcc_rehearsal.cloud.eks import access, workloads
+
+if TYPE_CHECKING:
+    from mlcc_rehearsal.cloud.eks.models import Cluster, EksBackend
+
+log = logging.getLogger(__name__)
+
+
+class ClusterKubernetes:
+    """One cluster's Kubernetes API.  Without one (``CloudOptions.kubernetes`` false) it keeps nothing.
+
+    :ivar endpoint: address of the API.
+    :ivar certificate_authority_data: base64 of the PEM that signs it.
+    """
+
+    def __init__(self, eks: EksBackend, cluster: Cluster) -> None:
+        self._api: Any = None
+        self.endpoint = (
+            f"https://{secrets.token_hex(16).upper()}.gr7.{eks.region_name}.eks.amazonaws.com"
+        )
+        self.certificate_authority_data = base64.b64encode(b"no Kubernetes API in this rehearsal").decode()
+        if not eks.account.kubernetes:
+            return
+        from mlcc_rehearsal.kubernetes_api import KubernetesApi
+
+        clock = eks.account.clock
+        self._api = KubernetesApi(
+            cluster.name,
+            lambda access_key_id: access.authenticate(eks, cluster, access_key_id),
+            version=cluster.version,
+            clock_now=clock.now,
+        )
+        self._api.start()
+        eks.account.closers.append(self.stop)
+        self.endpoint = self._api.endpoint
+        self.certificate_authority_data = self._api.certificate_authority_data
+
+    def stop(self) -> None:
+        """End the API; does nothing the second time."""
+        if self._api is not None:
+            self._api.stop()
+            self._api = None
+
+    def put(self, *objects: dict[str, Any]) -> None:
+        """Create or replace objects."""
+        if self._api is not None:
+            for each in objects:
+                self._api.objects.put(each)
+
+    def delete(self, *objects: dict[str, Any]) -> None:
+        """Delete objects that may exist."""
+        if self._api is None:
+            return
+        for each in objects:
+            metadata = each["metadata"]
+            key = (each["apiVersion"], each["kind"], metadata.get("namespace"), metadata["name"])
+            if self._api.objects.get(*key) is not None:
+                self._api.objects.delete(*key)
+
+    def nodes(self) -> list[str]:
+        """Names of the nodes that are there."""
+        if self._api is None:
+            return []
+        return [node["metadata"]["name"] for node in self._api.objects.list("v1", "Node")]
+
+    def config_map(self, namespace: str, name: str) -> dict[str, Any] | None:
+        """A ConfigMap, or None."""
+        if self._api is None:
+            return None
+        found: dict[str, Any] | None = self._api.objects.get("v1", "ConfigMap", namespace, name)
+        return found
+
+    def lay_down_self_managed(self, cluster: Cluster) -> None:
+        """The workloads that a cluster comes with when its add-ons are not managed."""
+        for name in sorted(cluster.self_managed):
+            self.put(*workloads.of_addon(name, version="self-managed", nodes=[], running=False))

@@ -1,0 +1,71 @@
+"""Tags of everything EKS makes, by ARN."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from mlcc_rehearsal.cloud import laws
+from mlcc_rehearsal.cloud.eks.errors import InvalidParameterException, ResourceNotFoundException
+from mlcc_rehearsal.cloud.eks.models import Cluster, EksBackend
+from mlcc_rehearsal.cloud.eks.operations import operation
+
+_MOST = 50
+
+
+def described(eks: EksBackend) -> Iterator[tuple[str, dict[str, Any], Cluster]]:
+    """Every taggable thing of the region: its ARN, its description and its cluster."""
+    for cluster in eks.clusters.values():
+        yield cluster.description["arn"], cluster.description, cluster
+        for group in cluster.node_groups.values():
+            yield group.description["nodegroupArn"], group.description, cluster
+        for profile in cluster.fargate_profiles.values():
+            yield profile["fargateProfileArn"], profile, cluster
+        for addon in cluster.addons.values():
+            yield addon["addonArn"], addon, cluster
+        for entry in cluster.access_entries.values():
+            yield entry.description["accessEntryArn"], entry.description, cluster
+        for association in cluster.pod_identities.values():
+            yield association["associationArn"], association, cluster
+
+
+def checked(tags: dict[str, str] | None) -> dict[str, str]:
+    """A copy of ``tags``; :raises InvalidParameterException: when there are too many or one is reserved."""
+    tags = dict(tags or {})
+    if len(tags) > _MOST:
+        raise laws.EKS_PARAMETERS.broken(InvalidParameterException(f"Too many tags: {len(tags)}, at most {_MOST}"))
+    for key in tags:
+        if key.lower().startswith("aws:"):
+            message = f"Tag keys cannot start with the reserved prefix aws: ({key})"
+            raise laws.EKS_PARAMETERS.broken(InvalidParameterException(message))
+    return tags
+
+
+def _find(eks: EksBackend, arn: str) -> dict[str, Any]:
+    for known, description, _ in described(eks):
+        if known == arn:
+            return description
+    raise ResourceNotFoundException(f"Resource was not found: {arn}")
+
+
+@operation("TagResource")
+def tag_resource(eks: EksBackend, parameters: dict[str, Any]) -> dict[str, Any]:
+    """Add tags to what the ARN names."""
+    description = _find(eks, parameters["resourceArn"])
+    description["tags"] = checked({**description.get("tags", {}), **parameters["tags"]})
+    return {}
+
+
+@operation("UntagResource")
+def untag_resource(eks: EksBackend, parameters: dict[str, Any]) -> dict[str, Any]:
+    """Take tags away from what the ARN names; keys that it does not have are ignored."""
+    description = _find(eks, parameters["resourceArn"])
+    for key in parameters["tagKeys"]:
+        description.get("tags", {}).pop(key, None)
+    return {}
+
+
+@operation("ListTagsForResource")
+def list_tags_for_resource(eks: EksBackend, parameters: dict[str, Any]) -> dict[str, Any]:
+    """The tags of what the ARN names."""
+    return {"tags": _find(eks, parameters["resourceArn"]).get("tags", {})}

@@ -1,0 +1,70 @@
+"""How the services here take the place of moto's, by moto's own means.
+
+moto keeps, for each service, a ``BackendDict`` that makes backends of one class on demand, and derives the
+service's addresses from that class.  Setting the class of the dictionary is all that is needed; the last
+cloud of the process that stops sets moto's own class again.
+"""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+from moto.core.base_backend import BackendDict
+from moto.ec2.models import ec2_backends
+from moto.eks.models import eks_backends
+from moto.iam.models import iam_backends
+from moto.s3.models import s3_backends
+from moto.ssm.models import ssm_backends
+from moto.sts.models import sts_backends
+
+from mlcc_rehearsal.cloud.ec2.models import RehearsedEC2Backend
+from mlcc_rehearsal.cloud.eks.models import EksBackend
+from mlcc_rehearsal.cloud.iam.models import RehearsedIAMBackend
+from mlcc_rehearsal.cloud.s3.models import RehearsedS3Backend
+from mlcc_rehearsal.cloud.ssm.models import RehearsedSSMBackend
+from mlcc_rehearsal.cloud.sts.models import RehearsedSTSBackend
+
+_EXTENSIONS: tuple[tuple[Any, type[Any]], ...] = (
+    (ec2_backends, RehearsedEC2Backend),
+    (eks_backends, EksBackend),
+    (iam_backends, RehearsedIAMBackend),
+    (s3_backends, RehearsedS3Backend),
+    (ssm_backends, RehearsedSSMBackend),
+    (sts_backends, RehearsedSTSBackend),
+)
+
+_lock = threading.Lock()
+_users = 0
+_originals: list[type[Any]] = []
+
+
+def install() -> None:
+    """Put the extensions in; every call needs one of :func:`uninstall`."""
+    global _users
+    with _lock:
+        if _users == 0:
+            for backends, extension in _EXTENSIONS:
+                _originals.append(backends.backend)
+                backends.backend = extension
+                # A backend that moto made of its own class before would lack the laws.
+                backends.clear()
+        _users += 1
+
+
+def uninstall() -> None:
+    """Undo one :func:`install`; the last one puts moto's own classes back."""
+    global _users
+    with _lock:
+        _users -= 1
+        if _users == 0:
+            for (backends, _), original in zip(_EXTENSIONS, _originals, strict=True):
+                backends.backend = original
+                backends.clear()
+            _originals.clear()
+
+
+def forget_account(account_id: str) -> None:
+    """Drop everything that moto keeps of an account."""
+    for backends in list(BackendDict._instances):
+        backends.pop(account_id, None)

@@ -1,0 +1,148 @@
+"""Faults: what goes wrong on purpose, read from a YAML or JSON file.
+
+The file holds a list (or a mapping with the key ``faults``) of entries::
+
+    - service: eks                 # botocore's name; "*" is any
+      operation: CreateCluster     # shell pattern; default "*"
+      match: {name: mlcc-demo-eks} # parameters that must have these values, optional
+      calls: [1, 2]                # which matching calls, counted from 1; default all
+      share: 0.25                  # or: this share of them, evenly spread (every fourth)
+      after: 120                   # from this modelled second on, optional
+      until: 600                   # up to this modelled second, optional
+      effect: error                # error | throttle | delay
+      code: ServiceUnavailableException
+      message: try again           # optional
+      status: 503                  # optional; the service's model knows its own codes' statuses
+      seconds: 30                  # for delay: modelled seconds before the call is carried out
+
+A fault with ``effect: error`` keeps the call from being carried out.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import json
+from pathlib import Path
+from typing import Any, Literal
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, model_validator
+
+from mlcc_rehearsal.cloud.errors import AwsError
+from mlcc_rehearsal.cloud.requests import NamedRequest
+
+# What each service answers when calls come too fast.
+# Source: retry definitions in botocore (data/_retry.json) and the services' models.
+_THROTTLES = {
+    "ec2": ("RequestLimitExceeded", "Request limit exceeded.", 503),
+    "iam": ("Throttling", "Rate exceeded", 400),
+    "s3": ("SlowDown", "Please reduce your request rate.", 503),
+}
+_THROTTLE = ("ThrottlingException", "Rate exceeded", 400)
+
+
+class Fault(BaseModel):
+    """One entry of a fault file."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    service: str = "*"
+    operation: str = "*"
+    match: dict[str, Any] = Field(default_factory=dict)
+    calls: list[int] | None = None
+    share: float | None = Field(default=None, gt=0, le=1)
+    after: float = 0.0
+    until: float | None = None
+    effect: Literal["error", "throttle", "delay"] = "error"
+    code: str | None = None
+    message: str = "an error of the fault file"
+    status: int | None = Field(default=None, ge=400, le=599)
+    seconds: float = Field(default=0.0, ge=0)
+    seen: int = Field(default=0, exclude=True)
+
+    @model_validator(mode="after")
+    def _complete(self) -> Fault:
+        if self.effect == "error" and not self.code:
+            raise ValueError("effect 'error' needs a code")
+        if self.calls is not None and self.share is not None:
+            raise ValueError("give calls or share, not both")
+        return self
+
+    def applies(self, request: NamedRequest, now: float) -> bool:
+        """Whether the fault strikes this call; counts it when it is one of those meant."""
+        if not fnmatch.fnmatchcase(request.service, self.service):
+            return False
+        if not fnmatch.fnmatchcase(request.operation, self.operation):
+            return False
+        if any(str(request.parameters.get(key)) != str(value) for key, value in self.match.items()):
+            return False
+        if now < self.after or (self.until is not None and now > self.until):
+            return False
+        self.seen += 1
+        if self.calls is not None:
+            return self.seen in self.calls
+        if self.share is not None:
+            return int(self.seen * self.share) > int((self.seen - 1) * self.share)
+        return True
+
+    def error(self, request: NamedRequest) -> AwsError:
+        """The error that the call is answered with."""
+        if self.effect == "throttle":
+            code, message, status = _THROTTLES.get(request.service, _THROTTLE)
+            return AwsError(code, message, status=status)
+        return AwsError(str(self.code), self.message, status=self.status)
+
+
+_FAULTS: TypeAdapter[list[Fault]] = TypeAdapter(list[Fault])
+
+
+class Faults:
+    """The faults in force; asked once for each call, under the cloud's lock."""
+
+    def __init__(self, faults: list[Fault] | None = None) -> None:
+        self._faults = faults or []
+
+    @classmethod
+    def read(cls, path: Path) -> Faults:
+        """Read a fault file.
+
+        :raises ValueError: naming the file and every entry that is wrong.
+        """
+        text = path.read_text(encoding="utf-8")
+        try:
+            data = json.loads(text) if path.suffix == ".json" else yaml.safe_load(text)
+            return cls(parse(data))
+        except (ValueError, yaml.YAMLError) as wrong:
+            raise ValueError(f"{path}: not a fault file: {wrong}") from wrong
+
+    def add(self, data: Any) -> int:
+        """Put further faults in force, in the form of a fault file; answers how many.
+
+        :raises ValueError: when an entry is wrong; then none is put in force.
+        """
+        faults = parse(data)
+        self._faults.extend(faults)
+        return len(faults)
+
+    def clear(self) -> None:
+        """Put all faults out of force."""
+        self._faults.clear()
+
+    def strike(self, request: NamedRequest, now: float) -> list[Fault]:
+        """The faults that strike this call."""
+        return [fault for fault in self._faults if fault.applies(request, now)]
+
+    def summary(self) -> list[dict[str, Any]]:
+        """The faults in force and how many calls each has seen."""
+        return [{**fault.model_dump(exclude_defaults=True), "seen": fault.seen} for fault in self._faults]
+
+
+def parse(data: Any) -> list[Fault]:
+    """Faults from the data of a fault file; :raises ValueError: naming what is wrong."""
+    if isinstance(data, dict) and "faults" in data:
+        data = data["faults"]
+    try:
+        return _FAULTS.validate_python(data or [])
+    except ValidationError as wrong:
+        lines = [f"{'.'.join(map(str, e['loc'])) or 'file'}: {e['msg']}" for e in wrong.errors()]
+        raise ValueError("; ".join(lines)) from wrong
