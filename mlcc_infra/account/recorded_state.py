@@ -10,6 +10,7 @@ import json
 import shutil
 import subprocess
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from mlcc_infra.account.decisions import Recorded, ResourceKey
@@ -17,6 +18,15 @@ from mlcc_infra.errors import UserError
 from mlcc_infra.tagging import TAG_ORIGIN, Origin
 
 EXPORT_TIMEOUT_SECONDS = 60.0
+AWS_PROVIDER = "pulumi:providers:aws"
+
+
+@dataclass(frozen=True, kw_only=True)
+class RecordedState:
+    """What a stack's state records: its resources, and the account its aws provider is bound to."""
+
+    resources: Mapping[ResourceKey, Recorded] = field(default_factory=dict)
+    account: str | None = None
 
 
 def key_of_urn(urn: str) -> ResourceKey:
@@ -29,26 +39,38 @@ def key_of_urn(urn: str) -> ResourceKey:
     return types.split("$")[-1], name
 
 
-def index_export(export: Mapping[str, Any]) -> dict[ResourceKey, Recorded]:
-    """Index an exported deployment: custom resources that live in the account, by (type, name).
+def index_export(export: Mapping[str, Any]) -> RecordedState:
+    """Index an exported deployment: custom resources by (type, name), and the account.
 
     Left out: components (no id), resources pending deletion, and resources pending replacement;
     their URN is about to be used by a new object.
     """
     resources = (export.get("deployment") or {}).get("resources") or []
     index: dict[ResourceKey, Recorded] = {}
+    account: str | None = None
     for resource in resources:
         if not resource.get("id") or resource.get("delete") or resource.get("pendingReplacement"):
             continue
-        tags = (resource.get("inputs") or {}).get("tags") or {}
+        inputs = resource.get("inputs") or {}
+        if resource["type"] == AWS_PROVIDER:
+            account = _only_allowed_account(inputs) or account
+            continue
+        tags = inputs.get("tags")
         origin = tags.get(TAG_ORIGIN) if isinstance(tags, dict) else None
         index[key_of_urn(resource["urn"])] = Recorded(
             id=resource["id"], origin=Origin(origin) if origin in set(Origin) else None
         )
-    return index
+    return RecordedState(resources=index, account=account)
 
 
-def read_recorded_state(stack: str, cwd: str | None = None) -> dict[ResourceKey, Recorded]:
+def _only_allowed_account(provider_inputs: Mapping[str, Any]) -> str | None:
+    # Nested provider configuration is stored as JSON text.
+    allowed = provider_inputs.get("allowedAccountIds")
+    accounts = json.loads(allowed) if isinstance(allowed, str) else allowed
+    return str(accounts[0]) if isinstance(accounts, list) and len(accounts) == 1 else None
+
+
+def read_recorded_state(stack: str, cwd: str | None = None) -> RecordedState:
     """Run `pulumi stack export` for the stack and index it.
 
     Raises `UserError` when the CLI is missing or the export fails: deciding without the state would

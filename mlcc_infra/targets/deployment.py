@@ -1,0 +1,151 @@
+"""From a profile to registered resources: survey, plan, preflight and inventory side by side, compose."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+import pulumi
+import pulumi_aws as aws
+from pulumi.runtime import get_config_env
+from pulumi.runtime.config import CONFIG
+
+from mlcc_infra.account.decisions import AdoptMode, Decision, Decisions, decide_all
+from mlcc_infra.account.inventory import take_inventory
+from mlcc_infra.account.preflight import CheckResult, Verdict, refuse_if_any, run_checks
+from mlcc_infra.account.recorded_state import RecordedState
+from mlcc_infra.components.base import StackContext
+from mlcc_infra.errors import UserError
+from mlcc_infra.profile import KINDS, Profile, load_profile
+from mlcc_infra.targets.survey import Survey, take_survey
+from mlcc_infra.targets.vanilla_eks import create_vanilla_eks
+from mlcc_infra.targets.vanilla_eks_plan import TARGET as VANILLA_EKS
+from mlcc_infra.targets.vanilla_eks_plan import VanillaEksPlan, plan_vanilla_eks
+
+AWS_PROVIDER_NAME = "aws"
+IMPORTS_SHOWN = 12
+
+
+@dataclass(frozen=True, kw_only=True)
+class DeploymentPlan:
+    """What a run is going to do, decided and checked, before anything is registered."""
+
+    survey: Survey
+    vanilla_eks: VanillaEksPlan
+    decisions: Decisions
+    results: tuple[CheckResult, ...]
+
+
+def plan_deployment(profile: Profile, *, recorded: RecordedState | None = None) -> DeploymentPlan:
+    """Find out, plan and check, without changing anything.
+
+    The results hold every verdict, refusals included; nothing is raised for those. Raises `UserError` when
+    there is nothing to plan with: no credentials, a wrong account, an unreadable state.
+    """
+    unsupported = [target for target in profile.targets if target != VANILLA_EKS]
+    if unsupported:
+        raise UserError(
+            f"This release deploys the target {VANILLA_EKS}; the profile asks for {', '.join(unsupported)} too.",
+            remedy=f"Set mlcc:targets to [{VANILLA_EKS}] in stacks/Pulumi.{profile.stack}.yaml.",
+        )
+    survey = take_survey(profile, recorded=recorded)
+    plan = plan_vanilla_eks(survey)
+    with ThreadPoolExecutor(1, thread_name_prefix="checks") as pool:
+        checking = pool.submit(run_checks, plan.checks)
+        facts = take_inventory(survey.reader, plan.wanted)
+        checked = checking.result()
+    decisions = decide_all(plan.wanted, facts, survey.recorded.resources, _adopt_modes(profile))
+    results = (
+        *_profile_warnings(profile),
+        *plan.results,
+        *checked,
+        *(_refusal(decision) for decision in decisions.refused),
+        *(_unknown(decision) for decision in decisions.warnings),
+    )
+    return DeploymentPlan(survey=survey, vanilla_eks=plan, decisions=decisions, results=results)
+
+
+def _adopt_modes(profile: Profile) -> dict[str, AdoptMode]:
+    return {kind: AdoptMode(profile.adopt.mode(kind)) for kind in KINDS}
+
+
+def _profile_warnings(profile: Profile) -> list[CheckResult]:
+    return [
+        CheckResult(
+            name=warning.key, verdict=Verdict.WARNING, found=warning.found, remedy=warning.remedy
+        )
+        for warning in profile.warnings
+    ]
+
+
+def _refusal(decision: Decision) -> CheckResult:
+    return CheckResult(
+        name=f"{decision.wanted.kind} {decision.wanted.physical}",
+        verdict=Verdict.REFUSED,
+        found=decision.reason,
+        remedy=decision.remedy,
+    )
+
+
+def _unknown(decision: Decision) -> CheckResult:
+    return CheckResult(
+        name=f"{decision.wanted.kind} {decision.wanted.physical}",
+        verdict=Verdict.UNKNOWN,
+        found=decision.warning,
+    )
+
+
+def deploy(profile: Profile) -> None:
+    """Plan, refuse what cannot work, say what is worth saying, and register everything."""
+    plan = plan_deployment(profile)
+    refuse_if_any(plan.results, stack=profile.stack)
+    _say(plan)
+    survey = plan.survey
+    context = StackContext(
+        names=survey.names,
+        stack=profile.stack,
+        partition=survey.identity.partition,
+        aws_profile=profile.aws_profile,
+        extra_tags=profile.tags,
+        decisions=plan.decisions,
+        own=frozenset(profile.own),
+        force_delete=profile.force_delete,
+    )
+    provider = aws.Provider(
+        AWS_PROVIDER_NAME,
+        region=profile.region,
+        profile=profile.aws_profile,
+        allowed_account_ids=[survey.identity.account],
+    )
+    create_vanilla_eks(profile, plan.vanilla_eks, context=context, provider=provider)
+
+
+def _say(plan: DeploymentPlan) -> None:
+    for result in plan.results:
+        if result.verdict in (Verdict.WARNING, Verdict.UNKNOWN):
+            pulumi.log.warn(str(result))
+    imported = [f"{found.wanted.kind} {found.wanted.physical}" for found in plan.decisions.imported]
+    if imported:
+        more = f" and {len(imported) - IMPORTS_SHOWN} more" if len(imported) > IMPORTS_SHOWN else ""
+        pulumi.log.info(
+            f"Taking over {len(imported)} existing: {', '.join(imported[:IMPORTS_SHOWN])}{more}"
+        )
+
+
+def deploy_stack() -> None:
+    """The whole program of a stack: read its profile from Pulumi's configuration and deploy it.
+
+    What the user can mend ends the run with one clear error and no traceback.
+    """
+    try:
+        deploy(load_profile(_configuration(), pulumi.get_stack(), environ=os.environ))
+    except UserError as error:
+        raise pulumi.RunError(str(error)) from None
+
+
+def _configuration() -> Mapping[str, Any]:
+    # Programs run by the CLI get the configuration in the environment, inline programs in a variable.
+    return {**get_config_env(), **CONFIG.get()}

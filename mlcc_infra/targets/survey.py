@@ -1,0 +1,69 @@
+"""What a run finds out before it decides anything: who calls, which account, what the state records."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+from mlcc_infra.account.preflight import CheckResult, PreflightRefusedError, Verdict
+from mlcc_infra.account.reader import Reader
+from mlcc_infra.account.recorded_state import RecordedState, read_recorded_state
+from mlcc_infra.account.session import AccountSession, Identity
+from mlcc_infra.naming import Names
+from mlcc_infra.profile import Profile
+
+
+@dataclass(frozen=True, kw_only=True)
+class Survey:
+    """The identity, the recorded state and a reader of the account, shared by plans and checks."""
+
+    profile: Profile
+    identity: Identity
+    recorded: RecordedState
+    reader: Reader
+
+    @property
+    def names(self) -> Names:
+        """Physical names in the caller's account."""
+        return self.profile.names(self.identity.account)
+
+
+def take_survey(profile: Profile, *, recorded: RecordedState | None = None) -> Survey:
+    """Ask STS who calls and read the state, side by side; refuse a wrong account before anything else.
+
+    `recorded` is given by callers that know the state already. Raises `UserError` when the caller has
+    no working credentials or the state cannot be read, `PreflightRefusedError` for a wrong account.
+    """
+    session = AccountSession(region=profile.region, aws_profile=profile.aws_profile)
+    with ThreadPoolExecutor(2, thread_name_prefix="survey") as pool:
+        identity_answer = pool.submit(session.identity)
+        recorded_answer = pool.submit(read_recorded_state, profile.stack) if recorded is None else None
+        identity = identity_answer.result()
+        state = recorded_answer.result() if recorded_answer else recorded
+    assert state is not None  # one of the two branches above gave it
+    _guard_account(profile, identity, state)
+    return Survey(
+        profile=profile,
+        identity=identity,
+        recorded=state,
+        reader=Reader(session, profile=profile.name),
+    )
+
+
+def _guard_account(profile: Profile, identity: Identity, recorded: RecordedState) -> None:
+    sources = {"mlcc:accountId": profile.account_id, "the stack's state": recorded.account}
+    wrong = {source: account for source, account in sources.items() if account not in (None, identity.account)}
+    if not wrong:
+        return
+    found = f"the credentials are for {identity.account} ({identity.arn})"
+    results = [
+        CheckResult(
+            name="account",
+            verdict=Verdict.REFUSED,
+            found=found,
+            needed=f"account {account}, as {source} says",
+            remedy="set mlcc:awsProfile or log in to that account; for another account make another stack",
+        )
+        for source, account in wrong.items()
+    ]
+    raise PreflightRefusedError(results, stack=profile.stack)

@@ -1,0 +1,296 @@
+"""The plan of target `vanilla-eks`: every decision that needs no engine, from the profile and the account."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+
+from mlcc_infra.account import eks_checks
+from mlcc_infra.account.admins import resolve_admins
+from mlcc_infra.account.decisions import Wanted
+from mlcc_infra.account.lookups.iam import attached_policies, get_role, inline_policies
+from mlcc_infra.account.preflight import Check, CheckResult, Verdict
+from mlcc_infra.account.zones import choose_zones, recorded_zones
+from mlcc_infra.components.eks_base import wanted_eks_base
+from mlcc_infra.components.iam_role import RoleSpec
+from mlcc_infra.components.network import ExistingNetworkArgs, NatMode, NetworkArgs, ZoneSubnets
+from mlcc_infra.components.published_outputs import wanted_outputs
+from mlcc_infra.components.service_account_role import CustomerPolicy, wanted_service_account_role
+from mlcc_infra.components.service_roles import ServiceRolesArgs, role_spec, wanted_service_roles
+from mlcc_infra.instance_types import instance_type
+from mlcc_infra.policies import (
+    POLICIES,
+    SERVICE_ACCOUNT_ROLES,
+    SERVICE_ROLES,
+    RoleContext,
+    RoleEntry,
+    alb_controller_policy,
+    needed,
+    policy_text,
+)
+from mlcc_infra.profile import NodeGroup, Profile
+from mlcc_infra.targets.survey import Survey
+
+TARGET = "vanilla-eks"
+MODULE = "eks"
+# Names of the components in the program: stable, the state finds everything by them.
+ROLES = "service-roles"
+BASE = "eks"
+CHARTS = "eks-charts"
+OUTPUTS = "eks-outputs"
+INFERENCE_ROLE = "eks-inference-role"
+ALB_ROLE = "eks-alb-controller-role"
+POLICY_CHILD = "policy"
+
+ALWAYS_PUBLISHED = (
+    "EksClusterArn",
+    "EksClusterName",
+    "ClusterSecurityGroupId",
+    "VpcId",
+    "PrivateSubnetIds",
+    "OidcProviderArn",
+    "EksClusterRoleArn",
+    "EksNodeRoleArn",
+    "FargatePodExecRoleArn",
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ServiceAccountRolePlan:
+    """One role for service accounts: what it is called, what it may do, who may assume it."""
+
+    name: str
+    spec: RoleSpec
+    trust: Callable[[str], str]
+    policy: CustomerPolicy | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class VanillaEksPlan:
+    """Everything the target's components need, in plain values, and what the inventory looks up."""
+
+    roles: ServiceRolesArgs
+    network: NetworkArgs | ExistingNetworkArgs
+    ami_types: Mapping[str, str]
+    admins: tuple[str, ...]
+    service_account_roles: tuple[ServiceAccountRolePlan, ...]
+    published: tuple[str, ...]
+    wanted: tuple[Wanted, ...]
+    checks: tuple[Check, ...]
+    results: tuple[CheckResult, ...]
+
+    def service_account_role(self, name: str) -> ServiceAccountRolePlan | None:
+        """The plan of a role by its name, or None when it is not made."""
+        return next((plan for plan in self.service_account_roles if plan.name == name), None)
+
+
+def plan_vanilla_eks(survey: Survey) -> VanillaEksPlan:
+    """Plan the target. Reads zones, offers and admins from the account; changes nothing."""
+    profile, names = survey.profile, survey.names
+    context = RoleContext(
+        names=names,
+        partition=survey.identity.partition,
+        model_buckets=profile.eks.inference.model_buckets,
+        service_accounts=profile.eks.inference.service_accounts,
+    )
+    network, zone_check = _plan_network(survey)
+    admins, admin_results = resolve_admins(survey.reader, profile.admins, survey.identity.account)
+    roles = ServiceRolesArgs(
+        roles=tuple(needed(SERVICE_ROLES, (TARGET,)).values()),
+        role_context=context,
+        role_path=profile.role_path,
+        permissions_boundary=profile.permissions_boundary,
+    )
+    service_account_roles = _plan_service_account_roles(profile, context)
+    published = _published(service_account_roles)
+    wanted = [
+        *wanted_service_roles(ROLES, roles),
+        *wanted_eks_base(BASE, profile.eks, network, names, context.partition),
+        *(
+            item
+            for plan in service_account_roles
+            for item in wanted_service_account_role(
+                plan.name, plan.spec, plan.policy, account=names.account, partition=context.partition
+            )
+        ),
+        *wanted_outputs(OUTPUTS, names, MODULE, published),
+    ]
+    return VanillaEksPlan(
+        roles=roles,
+        network=network,
+        ami_types={group.name: ami_type(group) for group in profile.eks.node_groups},
+        admins=admins,
+        service_account_roles=service_account_roles,
+        published=published,
+        wanted=tuple(wanted),
+        checks=(zone_check, *_checks(survey, network), _foreign_policy_check(survey, roles)),
+        results=tuple(admin_results),
+    )
+
+
+def ami_type(group: NodeGroup) -> str:
+    """The group's AMI type: what the profile says, else Amazon Linux 2023 for its instance types.
+
+    Names are EKS's (API reference, Nodegroup.amiType); there is no NVIDIA variant for Arm and x86 alike.
+    """
+    if group.ami_type:
+        return group.ami_type
+    first = instance_type(group.instance_types[0])
+    architecture = "ARM_64" if first.is_arm else "x86_64"
+    if not first.is_accelerated:
+        return f"AL2023_{architecture}_STANDARD"
+    neuron = first.family.startswith(("trn", "inf"))
+    return f"AL2023_{architecture}_{'NEURON' if neuron else 'NVIDIA'}"
+
+
+def _instance_types(profile: Profile) -> tuple[str, ...]:
+    return tuple(
+        dict.fromkeys(
+            instance_type(name).ec2_name for group in profile.eks.node_groups for name in group.instance_types
+        )
+    )
+
+
+def _plan_network(survey: Survey) -> tuple[NetworkArgs | ExistingNetworkArgs, Check]:
+    profile = survey.profile
+    if profile.network.vpc_id is not None:
+        existing = ExistingNetworkArgs(
+            vpc_id=profile.network.vpc_id,
+            private_subnet_ids=profile.network.private_subnet_ids,
+            public_subnet_ids=profile.network.public_subnet_ids,
+        )
+        nodes = sum(group.desired_size for group in profile.eks.node_groups)
+        return existing, Check(
+            name="network",
+            run=lambda: eks_checks.check_existing_network(
+                survey.reader, existing.vpc_id, existing.private_subnet_ids, existing.public_subnet_ids, nodes
+            ),
+        )
+    zones = _zones(survey)
+    check = Check(
+        name="zones",
+        run=lambda: eks_checks.check_zones(
+            survey.reader, zones, _instance_types(profile), profile.region_facts.excluded_zones
+        ),
+    )
+    if len(zones) < eks_checks.MINIMUM_ZONES:
+        # The check refuses; a plan without subnets is enough until then.
+        return NetworkArgs(cidr=profile.network.vpc_cidr or "", zones=()), check
+    plan = profile.network.plan(zones)
+    return (
+        NetworkArgs(
+            cidr=plan.cidr,
+            zones=tuple(
+                ZoneSubnets(zone_id=zone, public_cidr=public.cidr, private_cidr=private.cidr)
+                for zone, public, private in zip(zones, plan.public, plan.private, strict=True)
+            ),
+            nat=NatMode(profile.network.nat_mode),
+        ),
+        check,
+    )
+
+
+def _zones(survey: Survey) -> tuple[str, ...]:
+    """The profile's zones; else those the stack is in already; else the first that offer what is asked for."""
+    profile = survey.profile
+    if profile.network.zones:
+        return profile.network.zones
+    recorded = recorded_zones(survey.recorded.resources.keys(), f"{BASE}-network-private-")
+    if recorded:
+        return recorded
+    return choose_zones(
+        eks_checks.available_zones(survey.reader),
+        eks_checks.instance_type_offers(survey.reader, _instance_types(profile)),
+        profile.region_facts.excluded_zones,
+    )
+
+
+def _plan_service_account_roles(
+    profile: Profile, context: RoleContext
+) -> tuple[ServiceAccountRolePlan, ...]:
+    entries = []
+    if profile.eks.inference.enabled:
+        entries.append(SERVICE_ACCOUNT_ROLES[INFERENCE_ROLE])
+    if profile.eks.load_balancer_controller.enabled:
+        entries.append(SERVICE_ACCOUNT_ROLES[ALB_ROLE])
+    return tuple(_plan_service_account_role(profile, context, entry) for entry in entries)
+
+
+def _plan_service_account_role(
+    profile: Profile, context: RoleContext, entry: RoleEntry
+) -> ServiceAccountRolePlan:
+    spec = role_spec(entry, context, profile.role_path, profile.permissions_boundary)
+    policy = None
+    if entry.key in POLICIES:
+        policy = CustomerPolicy(
+            child=POLICY_CHILD,
+            policy_name=str(getattr(context.names, POLICIES[entry.key])),
+            document=policy_text(alb_controller_policy(context.partition)),
+        )
+    return ServiceAccountRolePlan(
+        name=entry.key,
+        spec=replace(spec, child="role"),
+        trust=lambda issuer: policy_text(entry.trust(replace(context, issuer=issuer), None)),
+        policy=policy,
+    )
+
+
+def _published(roles: tuple[ServiceAccountRolePlan, ...]) -> tuple[str, ...]:
+    made = {plan.name for plan in roles}
+    optional = {INFERENCE_ROLE: "EksInferenceRoleArn", ALB_ROLE: "AlbControllerRoleArn"}
+    return (*ALWAYS_PUBLISHED, *(key for role, key in optional.items() if role in made))
+
+
+def _checks(survey: Survey, network: NetworkArgs | ExistingNetworkArgs) -> tuple[Check, ...]:
+    profile, reader = survey.profile, survey.reader
+    cluster = survey.names.eks_cluster
+    addons = profile.eks.addon_versions()
+    return (
+        Check(
+            name="add-on versions",
+            run=lambda: eks_checks.check_addon_versions(reader, profile.eks.version, addons, {}),
+        ),
+        Check(
+            name="Kubernetes version",
+            run=lambda: eks_checks.check_kubernetes_version(reader, cluster, profile.eks.version),
+        ),
+        Check(name="cluster state", run=lambda: eks_checks.check_cluster_state(reader, cluster)),
+        Check(name="authentication mode", run=lambda: eks_checks.check_authentication_mode(reader, cluster)),
+        Check(name="aws command", run=eks_checks.check_aws_command),
+    )
+
+
+def _foreign_policy_check(survey: Survey, roles: ServiceRolesArgs) -> Check:
+    """Policies that somebody else put on our roles: left alone and said (rule: additive, one owner each)."""
+
+    def run() -> list[CheckResult]:
+        results = []
+        for entry in roles.roles:
+            spec = role_spec(entry, roles.role_context, roles.role_path, roles.permissions_boundary)
+            attached = set(attached_policies(survey.reader, spec.role_name)) - set(spec.managed_policy_arns)
+            inline = set(inline_policies(survey.reader, spec.role_name)) - set(spec.inline)
+            foreign = [*sorted(attached), *(f"inline policy {name}" for name in sorted(inline))]
+            if foreign:
+                results.append(
+                    CheckResult(
+                        name="foreign policies",
+                        verdict=Verdict.WARNING,
+                        found=f"role {spec.role_name} also carries {', '.join(foreign)}; left alone",
+                    )
+                )
+        return results
+
+    return Check(name="foreign policies", run=run)
+
+
+def with_found_trust(survey: Survey, roles: ServiceRolesArgs) -> ServiceRolesArgs:
+    """The arguments with the trust policies of roles that exist, for the one entry that looks at them."""
+    import json
+
+    found = {}
+    for entry in roles.roles:
+        name = entry.role_name(roles.role_context)
+        role = get_role(survey.reader, name)
+        if role is not None:
+            found[name] = json.dumps(role["AssumeRolePolicyDocument"])
+    return replace(roles, found_trust=found)
