@@ -1,4 +1,4 @@
-"""Errors meant for the person who runs the tool. They carry what to do next and are shown without a traceback."""
+"""Errors meant for the person who runs the tool: they carry what to do next, and no traceback is shown."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The profile's admins as IAM spells them: role ARNs completed with their path, or refused with the reason."""
+"""The profile's admins as IAM spells them: role ARNs with their path, or refused with the reason."""
 
 from __future__ import annotations
 

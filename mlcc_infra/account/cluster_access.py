@@ -24,7 +24,7 @@ from mlcc_infra.account.session import AccountSession
 TOKEN_PREFIX = "k8s-aws-v1."
 TOKEN_SECONDS = 60
 VERIFY_SECONDS = 20.0
-# A principal made seconds ago is unknown to EKS until IAM has spread it (IAM user guide, eventual consistency).
+# A principal made seconds ago is unknown to EKS for a while (IAM user guide, eventual consistency).
 NEW_PRINCIPAL_SECONDS = 60.0
 RETRY_INTERVAL_SECONDS = 5.0
 
@@ -61,9 +61,7 @@ def _is_associated(session: AccountSession, cluster: str, policy_arn: str, princ
         if error_code(error) == "ResourceNotFoundException":
             return False
         raise
-    return any(
-        item["policyArn"] == policy_arn and item["accessScope"]["type"] == "cluster" for item in found
-    )
+    return any(item["policyArn"] == policy_arn and item["accessScope"]["type"] == "cluster" for item in found)
 
 
 def ensure_admin(
@@ -132,7 +130,7 @@ def cluster_token(session: AccountSession, cluster: str) -> str:
     """A short-lived bearer token, made as `aws eks get-token` makes it: a presigned GetCallerIdentity
     whose signature covers the cluster's name (aws-iam-authenticator, API authorization from outside)."""
     sts = session.client("sts")
-    signer = RequestSigner(
+    signer: Any = RequestSigner(
         sts.meta.service_model.service_id,
         session.region,
         "sts",
@@ -140,7 +138,7 @@ def cluster_token(session: AccountSession, cluster: str) -> str:
         session.credentials(),
         session.events(),
     )
-    url = signer.generate_presigned_url(
+    url: str = signer.generate_presigned_url(
         {
             "method": "GET",
             "url": f"{sts.meta.endpoint_url}/?Action=GetCallerIdentity&Version=2011-06-15",
@@ -161,14 +159,14 @@ def verify_caller_is_admin(session: AccountSession, cluster: Mapping[str, Any]) 
     `cluster` is EKS's DescribeCluster answer. One call with a time limit; never raises, because a
     private endpoint that this machine cannot reach is no reason to stop.
     """
-    import kubernetes
+    import kubernetes.client
     from kubernetes.client.exceptions import ApiException
     from urllib3.exceptions import HTTPError
 
     with tempfile.NamedTemporaryFile(suffix=".pem") as authority:
         authority.write(base64.b64decode(cluster["certificateAuthority"]["data"]))
         authority.flush()
-        configuration = kubernetes.client.Configuration()
+        configuration: Any = kubernetes.client.Configuration()
         configuration.host = cluster["endpoint"]
         configuration.ssl_ca_cert = authority.name
         configuration.api_key = {"authorization": f"Bearer {cluster_token(session, cluster['name'])}"}
@@ -179,7 +177,7 @@ def verify_caller_is_admin(session: AccountSession, cluster: Mapping[str, Any]) 
             "spec": {"resourceAttributes": {"group": "*", "resource": "*", "verb": "*"}},
         }
         with kubernetes.client.ApiClient(configuration) as client:
-            api = kubernetes.client.AuthorizationV1Api(client)
+            api: Any = kubernetes.client.AuthorizationV1Api(client)
             try:
                 answer = api.create_self_subject_access_review(review, _request_timeout=VERIFY_SECONDS)
             except ApiException as error:

@@ -29,6 +29,9 @@ class Presence(StrEnum):
     UNKNOWN = "unknown"
 
 
+UNTAGGED = Owner(kind=OwnerKind.UNTAGGED)
+
+
 class AdoptMode(StrEnum):
     """The profile's `mlcc:adopt` for a kind of resource."""
 
@@ -51,8 +54,8 @@ class Wanted:
     """A resource that the targets will register, as the inventory has to look it up.
 
     `physical` is the name a person knows it by; `belongs_to` the physical name of the thing it is part
-    of (an attachment's role), by which `mlcc:own` may name it. `identified_by_name` tells whether AWS refuses a
-    second one of that name: then an attempt to create is harmless when the look-up was denied;
+    of (an attachment's role), by which `mlcc:own` may name it. `identified_by_name` tells whether AWS refuses
+    a second one of that name: then an attempt to create is harmless when the look-up was denied;
     what is found by tags only (a VPC) would silently be made twice.
     """
 
@@ -82,7 +85,7 @@ class Fact:
     presence: Presence
     import_id: str | None = None
     resource_id: str | None = None
-    owner: Owner = Owner(kind=OwnerKind.UNTAGGED)
+    owner: Owner = UNTAGGED
     stack: str | None = None
     reason: str = ""
 
@@ -127,7 +130,7 @@ def _decide_recorded(wanted: Wanted, fact: Fact, recorded: Recorded) -> Decision
             action=Action.REFUSE,
             origin=origin,
             reason=f"the state records {recorded.id}, the account holds {fact.resource_id}",
-            remedy="Find out which one is right; then `pulumi state delete` the recorded one, or remove the other.",
+            remedy="Find out which is right; `pulumi state delete` the recorded one, or remove the other.",
         )
     return Decision(wanted=wanted, action=Action.KEEP, origin=origin, reason="in the state")
 
@@ -173,7 +176,7 @@ def _decide_present(wanted: Wanted, fact: Fact, mode: AdoptMode) -> Decision:
             action=Action.REFUSE,
             origin=origin,
             reason=f"it exists and belongs to somebody else: {fact.owner.evidence}",
-            remedy="Choose another mlcc:profile, or remove the foreign tag if the thing is meant to be taken over.",
+            remedy="Choose another mlcc:profile, or remove that tag if the thing is to be taken over.",
         )
     if fact.stack is not None:
         return Decision(

@@ -1,4 +1,4 @@
-"""Preflight checks of a vanilla EKS cluster: account, zones, versions, what is there, what is installed here."""
+"""Preflight checks of a vanilla EKS cluster: zones, versions, what is there, what is installed here."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def check_zones(
                 name="instance types",
                 verdict=Verdict.REFUSED if len(gaps) == len(zones) else Verdict.WARNING,
                 found=f"{instance_type} is not offered in {', '.join(gaps)}",
-                needed=f"a type offered in the cluster's zones; it is offered in {', '.join(somewhere) or 'none'}",
+                needed=f"a type offered in all zones; this one is in {', '.join(somewhere) or 'none'}",
                 remedy="change instanceTypes in mlcc:eks.nodeGroups, or mlcc:network.zones",
             )
         )
@@ -108,7 +108,7 @@ def check_addon_versions(
     for addon, version in addons.items():
         listed = reader.once(
             ("addon-versions", kubernetes, addon),
-            lambda addon=addon: reader.pages(  # type: ignore[misc]
+            lambda addon=addon: reader.pages(
                 "eks", "describe_addon_versions", "addons", addonName=addon, kubernetesVersion=kubernetes
             ),
         )
@@ -137,7 +137,7 @@ def _version_order(version: str) -> tuple[int, ...]:
 
 
 def check_kubernetes_version(reader: Reader, cluster: str, wanted: str) -> list[CheckResult]:
-    """EKS moves a control plane forward one minor at a time and never back (EKS user guide, update a cluster)."""
+    """EKS moves a control plane forward one minor at a time, never back (EKS user guide, updating)."""
     live = describe_cluster(reader, cluster)
     if live is None or not live.get("version"):
         return []
@@ -178,7 +178,7 @@ def check_cluster_state(reader: Reader, cluster: str) -> list[CheckResult]:
 
 
 def check_authentication_mode(reader: Reader, cluster: str) -> list[CheckResult]:
-    """An existing cluster's authentication mode only moves forward; ours is API (EKS user guide, access entries)."""
+    """A cluster's authentication mode only moves forward; ours is API (EKS user guide, access entries)."""
     live = describe_cluster(reader, cluster)
     mode = ((live or {}).get("accessConfig") or {}).get("authenticationMode")
     if mode != "CONFIG_MAP":
@@ -226,7 +226,7 @@ def check_existing_network(
     if free < nodes:
         results.append(
             _network_refusal(
-                f"the private subnets have {free} addresses for nodes (after {ADDRESSES_FOR_EKS} each for EKS)",
+                f"the private subnets have {free} addresses for nodes ({ADDRESSES_FOR_EKS} each are EKS's)",
                 f"at least {nodes}, one a node, and one more for every pod",
                 "use larger subnets, or fewer nodes",
             )

@@ -60,7 +60,7 @@ class Reader:
         if mine:
             try:
                 future.set_result(call())
-            except BaseException as error:
+            except BaseException as error:  # noqa: BLE001 - handed to whoever waits, and raised below
                 future.set_exception(error)
         result: T = future.result()
         return result

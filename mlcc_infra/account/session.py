@@ -45,8 +45,8 @@ class AccountSession:
             raise UserError(
                 f"mlcc:awsProfile is {aws_profile!r}, and there is no such profile in the AWS configuration.",
                 remedy=(
-                    f"Add it (`aws configure sso --profile {aws_profile}`), correct mlcc:awsProfile, or remove the "
-                    "key to use the credentials of the environment."
+                    f"Add it (`aws configure sso --profile {aws_profile}`); correct mlcc:awsProfile; or "
+                    "remove the key to use the credentials of the environment."
                 ),
             ) from error
         self.region = region
@@ -82,7 +82,9 @@ class AccountSession:
         try:
             answer = self.client("sts").get_caller_identity()
         except (ClientError, BotoCoreError) as error:
-            source = f"the AWS profile {self.aws_profile}" if self.aws_profile else "the environment's credentials"
+            source = (
+                f"the AWS profile {self.aws_profile}" if self.aws_profile else "the environment's credentials"
+            )
             login = f"aws sso login --profile {self.aws_profile}" if self.aws_profile else "aws sso login"
             raise UserError(
                 f"AWS does not accept {source}: {error}",

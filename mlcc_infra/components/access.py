@@ -64,9 +64,7 @@ class AccessProvider(dynamic.ResourceProvider):
         """Ensure every admin and ask the cluster whether the caller is one."""
         return dynamic.CreateResult(id_=f"{props['cluster_name']}/access", outs=self._ensure(props, {}))
 
-    def update(
-        self, _id: str, _olds: dict[str, Any], _news: dict[str, Any]
-    ) -> dynamic.UpdateResult:
+    def update(self, _id: str, _olds: dict[str, Any], _news: dict[str, Any]) -> dynamic.UpdateResult:
         """Ensure the admins of now, and take away what earlier runs made for others."""
         same_cluster = _olds.get("cluster_identity") == _news["cluster_identity"]
         before = _before(_olds) if same_cluster else {}

@@ -128,7 +128,7 @@ class EksBase(Component):
         self.security_group_id: pulumi.Output[str] = described.apply(lambda made: made.vpc_config).apply(
             lambda vpc_config: vpc_config.cluster_security_group_id or ""
         )
-        authority = described.apply(lambda made: made.certificate_authorities).apply(_authority)
+        authority = described.apply(lambda made: made.certificate_authority).apply(_authority)
         self.kubeconfig: pulumi.Output[str] = pulumi.Output.all(
             name=self.cluster_name, endpoint=self.endpoint, authority=authority
         ).apply(self._kubeconfig)
@@ -349,8 +349,8 @@ def _issuer(identities: Sequence[Any]) -> str:
     return str(identities[0].oidcs[0].issuer)
 
 
-def _authority(authorities: Sequence[Any]) -> str:
-    return str(authorities[0].data)
+def _authority(authority: Any) -> str:
+    return str(authority.data)
 
 
 def _configuration_text(configuration: Mapping[str, Any]) -> str | None:
@@ -369,7 +369,9 @@ def fargate_profile_name(names: Names) -> str:
 
 def own_addons(config: Eks) -> dict[str, str]:
     """Add-ons that this component makes itself, with their versions; the published one makes the others."""
-    return {name: version for name, version in config.addon_versions().items() if name not in PUBLISHED_ADDONS}
+    return {
+        name: version for name, version in config.addon_versions().items() if name not in PUBLISHED_ADDONS
+    }
 
 
 def wanted_eks_base(

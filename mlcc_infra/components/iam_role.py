@@ -1,4 +1,4 @@
-"""One IAM role with its policies, as every component that needs a role makes it. Additive, never exclusive."""
+"""One IAM role with its policies, as every component makes it: additive, never exclusive."""
 
 from __future__ import annotations
 

@@ -148,7 +148,8 @@ class Network(Component):
             opts=self.child(INTERNET_GATEWAY, "internet-gateway"),
         )
         public = {
-            zone.zone_id: self._subnet(vpc, zone.zone_id, "public", zone.public_cidr) for zone in self._args.zones
+            zone.zone_id: self._subnet(vpc, zone.zone_id, "public", zone.public_cidr)
+            for zone in self._args.zones
         }
         private = {
             zone.zone_id: self._subnet(vpc, zone.zone_id, "private", zone.private_cidr)

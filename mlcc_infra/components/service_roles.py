@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import ClassVar, final
 
 import pulumi
@@ -18,17 +18,12 @@ from mlcc_infra.policies import RoleContext, RoleEntry, policy_text
 @final
 @dataclass(frozen=True, kw_only=True)
 class ServiceRolesArgs:
-    """Which entries of the table, and what their documents are made from.
-
-    `found_trust` holds the trust policy of roles that exist, by role name: one entry keeps a
-    predecessor's principal.
-    """
+    """Which entries of the table, and what their documents are made from."""
 
     roles: Sequence[RoleEntry]
     role_context: RoleContext
     role_path: str | None = None
     permissions_boundary: str | None = None
-    found_trust: Mapping[str, str] = field(default_factory=dict)
 
 
 @final
@@ -63,13 +58,15 @@ class ServiceRoles(Component):
                 entry.key: create_role(
                     self,
                     role_spec(entry, args.role_context, args.role_path, args.permissions_boundary),
-                    _trust_text(entry, args),
+                    policy_text(entry.trust(args.role_context, None)),
                     retained=True,
                 )
                 for entry in args.roles
             }
         )
-        self.register_outputs({"roleArns": {key: made.role.arn for key, made in self.resources.roles.items()}})
+        self.register_outputs(
+            {"roleArns": {key: made.role.arn for key, made in self.resources.roles.items()}}
+        )
 
     def role(self, key: str) -> iam.Role:
         """The role of a table key, such as `eks-node-role`. Raises `KeyError` for one not asked for."""
@@ -94,11 +91,6 @@ def role_spec(
         path=entry.path(role_path),
         permissions_boundary=permissions_boundary,
     )
-
-
-def _trust_text(entry: RoleEntry, args: ServiceRolesArgs) -> str:
-    found = args.found_trust.get(entry.role_name(args.role_context))
-    return policy_text(entry.trust(args.role_context, found))
 
 
 def wanted_service_roles(name: str, args: ServiceRolesArgs) -> list[Wanted]:

@@ -48,7 +48,7 @@ def plan_deployment(profile: Profile, *, recorded: RecordedState | None = None) 
     unsupported = [target for target in profile.targets if target != VANILLA_EKS]
     if unsupported:
         raise UserError(
-            f"This release deploys the target {VANILLA_EKS}; the profile asks for {', '.join(unsupported)} too.",
+            f"This release deploys {VANILLA_EKS}; the profile asks for {', '.join(unsupported)} too.",
             remedy=f"Set mlcc:targets to [{VANILLA_EKS}] in stacks/Pulumi.{profile.stack}.yaml.",
         )
     survey = take_survey(profile, recorded=recorded)
@@ -74,9 +74,7 @@ def _adopt_modes(profile: Profile) -> dict[str, AdoptMode]:
 
 def _profile_warnings(profile: Profile) -> list[CheckResult]:
     return [
-        CheckResult(
-            name=warning.key, verdict=Verdict.WARNING, found=warning.found, remedy=warning.remedy
-        )
+        CheckResult(name=warning.key, verdict=Verdict.WARNING, found=warning.found, remedy=warning.remedy)
         for warning in profile.warnings
     ]
 
@@ -130,9 +128,7 @@ def _say(plan: DeploymentPlan) -> None:
     imported = [f"{found.wanted.kind} {found.wanted.physical}" for found in plan.decisions.imported]
     if imported:
         more = f" and {len(imported) - IMPORTS_SHOWN} more" if len(imported) > IMPORTS_SHOWN else ""
-        pulumi.log.info(
-            f"Taking over {len(imported)} existing: {', '.join(imported[:IMPORTS_SHOWN])}{more}"
-        )
+        pulumi.log.info(f"Taking over {len(imported)} existing: {', '.join(imported[:IMPORTS_SHOWN])}{more}")
 
 
 def deploy_stack() -> None:

@@ -52,7 +52,9 @@ def take_survey(profile: Profile, *, recorded: RecordedState | None = None) -> S
 
 def _guard_account(profile: Profile, identity: Identity, recorded: RecordedState) -> None:
     sources = {"mlcc:accountId": profile.account_id, "the stack's state": recorded.account}
-    wrong = {source: account for source, account in sources.items() if account not in (None, identity.account)}
+    wrong = {
+        source: account for source, account in sources.items() if account not in (None, identity.account)
+    }
     if not wrong:
         return
     found = f"the credentials are for {identity.account} ({identity.arn})"

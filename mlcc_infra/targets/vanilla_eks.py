@@ -94,7 +94,7 @@ def _charts(
     if not (profile.eks.load_balancer_controller.enabled or profile.eks.device_plugin.enabled):
         return None
     controller = roles.get(ALB_ROLE)
-    # Pods need nodes and DNS; on the way down the charts go before both, and before who may reach the cluster.
+    # Pods need nodes and DNS; on the way down the charts go before both, and before access does.
     after = [
         *base.resources.node_groups.values(),
         *base.resources.addons.values(),

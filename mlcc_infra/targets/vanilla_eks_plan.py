@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from mlcc_infra.account import eks_checks
 from mlcc_infra.account.admins import resolve_admins
 from mlcc_infra.account.decisions import Wanted
-from mlcc_infra.account.lookups.iam import attached_policies, get_role, inline_policies
+from mlcc_infra.account.lookups.iam import attached_policies, inline_policies
 from mlcc_infra.account.preflight import Check, CheckResult, Verdict
 from mlcc_infra.account.zones import choose_zones, recorded_zones
 from mlcc_infra.components.eks_base import wanted_eks_base
@@ -191,7 +191,7 @@ def _plan_network(survey: Survey) -> tuple[NetworkArgs | ExistingNetworkArgs, Ch
 
 
 def _zones(survey: Survey) -> tuple[str, ...]:
-    """The profile's zones; else those the stack is in already; else the first that offer what is asked for."""
+    """The profile's zones; else those the stack is in; else the first that offer what is asked for."""
     profile = survey.profile
     if profile.network.zones:
         return profile.network.zones
@@ -205,9 +205,7 @@ def _zones(survey: Survey) -> tuple[str, ...]:
     )
 
 
-def _plan_service_account_roles(
-    profile: Profile, context: RoleContext
-) -> tuple[ServiceAccountRolePlan, ...]:
+def _plan_service_account_roles(profile: Profile, context: RoleContext) -> tuple[ServiceAccountRolePlan, ...]:
     entries = []
     if profile.eks.inference.enabled:
         entries.append(SERVICE_ACCOUNT_ROLES[INFERENCE_ROLE])
@@ -281,16 +279,3 @@ def _foreign_policy_check(survey: Survey, roles: ServiceRolesArgs) -> Check:
         return results
 
     return Check(name="foreign policies", run=run)
-
-
-def with_found_trust(survey: Survey, roles: ServiceRolesArgs) -> ServiceRolesArgs:
-    """The arguments with the trust policies of roles that exist, for the one entry that looks at them."""
-    import json
-
-    found = {}
-    for entry in roles.roles:
-        name = entry.role_name(roles.role_context)
-        role = get_role(survey.reader, name)
-        if role is not None:
-            found[name] = json.dumps(role["AssumeRolePolicyDocument"])
-    return replace(roles, found_trust=found)

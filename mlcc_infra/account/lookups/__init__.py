@@ -15,5 +15,11 @@ from mlcc_infra.account.reader import Found, Reader
 
 Lookup: TypeAlias = Callable[[Reader, Wanted], Found | None]
 
-LOOKUPS: Mapping[str, Lookup] = {**iam.LOOKUPS, **eks.LOOKUPS, **ec2_network.LOOKUPS, **ssm.LOOKUPS, **logs.LOOKUPS}
+LOOKUPS: Mapping[str, Lookup] = {
+    **iam.LOOKUPS,
+    **eks.LOOKUPS,
+    **ec2_network.LOOKUPS,
+    **ssm.LOOKUPS,
+    **logs.LOOKUPS,
+}
 """By Pulumi type token. Import ids are those the provider's documentation gives for the type."""

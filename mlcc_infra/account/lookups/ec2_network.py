@@ -111,7 +111,9 @@ LOOKUPS: Mapping[str, Callable[[Reader, Wanted], Found | None]] = {
         "describe_internet_gateways", "InternetGateways", "InternetGatewayId"
     ),
     "aws:ec2/eip:Eip": _by_tag("describe_addresses", "Addresses", "AllocationId"),
-    "aws:ec2/natGateway:NatGateway": _by_tag("describe_nat_gateways", "NatGateways", "NatGatewayId", "Filter"),
+    "aws:ec2/natGateway:NatGateway": _by_tag(
+        "describe_nat_gateways", "NatGateways", "NatGatewayId", "Filter"
+    ),
     "aws:ec2/routeTable:RouteTable": _by_tag("describe_route_tables", "RouteTables", "RouteTableId"),
     "aws:ec2/vpcEndpoint:VpcEndpoint": _by_tag("describe_vpc_endpoints", "VpcEndpoints", "VpcEndpointId"),
     "aws:ec2/tag:Tag": _subnet_tag,
