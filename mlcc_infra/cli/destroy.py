@@ -1,0 +1,57 @@
+"""``mlcc-infra destroy``: `pulumi destroy`, and on request the deletion of what that retains."""
+
+from __future__ import annotations
+
+import subprocess
+from typing import Annotated
+
+import typer
+
+from mlcc_infra.cli.errors import CommandError
+from mlcc_infra.cli.exit_codes import ExitCode
+from mlcc_infra.cli.stack_argument import StackName, profile_of
+
+
+def destroy(
+    stack: StackName,
+    force_delete: Annotated[
+        bool, typer.Option("--force-delete", help="Delete the retained resources too, after the stack.")
+    ] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+) -> None:
+    """Destroy a stack. What it retains on purpose stays, unless --force-delete."""
+    from mlcc_infra.engine import find_engine
+
+    profile = profile_of(stack)
+    engine = find_engine()
+    command = [str(engine.pulumi), "destroy", "--stack", stack, *(["--yes"] if yes else [])]
+    done = subprocess.run(command, check=False)
+    if done.returncode != 0:
+        raise CommandError(
+            f"pulumi destroy of {stack} ended with exit code {done.returncode}; nothing else was deleted",
+            remedy="mend what it reports above and run the same command again",
+        )
+    if not force_delete:
+        return
+    from mlcc_infra.account.retained import delete_role
+    from mlcc_infra.targets.retention import read_retained
+
+    reader, roles = read_retained(profile)
+    if not roles:
+        typer.echo(f"{stack} has left nothing in the account.")
+        return
+    for role in roles:
+        for kind, name in role.lines():
+            typer.echo(f"  {kind}  {name}")
+        for arn in role.foreign_policies:
+            typer.echo(f"    {arn} was attached by somebody else and is detached with it")
+    if not yes and not typer.confirm(f"Delete these from the account of {stack}?"):
+        raise CommandError("nothing more was deleted", code=ExitCode.INTERRUPTED)
+    for role in roles:
+        delete_role(reader, role)
+        typer.echo(f"deleted role {role.name}")
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command()(destroy)
