@@ -1,23 +1,22 @@
-"""The engine a rehearsal runs: the `pulumi` CLI and its language host."""
+"""The engine a rehearsal runs: whichever `mlcc_infra.engine` finds, outside any other rehearsal."""
+
 from __future__ import annotations
 
-import shutil
-from dataclasses import dataclass
-from pathlib import Path
+from collections.abc import Mapping
 
+from mlcc_infra.engine import Engine, EngineError, find_engine
 from mlcc_infra.errors import UserError
 
 
-@dataclass(frozen=True)
-class Engine:
-    """The CLI, and the folders that its helpers (language host, dynamic providers) are found in."""
+def locate(ambient: Mapping[str, str], path: str) -> Engine:
+    """The engine, looked for with the user's own environment but for `path`. UserError when there is none.
 
-    pulumi: Path
-    folders: tuple[Path, ...]
+    `path` is PATH without the commands of rehearsals: the engine is never another rehearsal's view of one.
+    """
+    try:
+        return find_engine(environ={**ambient, "PATH": path})
+    except EngineError as error:
+        raise UserError(str(error)) from None
 
 
-def locate(path: str) -> Engine:
-    found = shutil.which("pulumi", path=path)
-    if found is None:
-        raise UserError("no pulumi CLI was found", remedy="run `make setup`")
-    return Engine(Path(found), (Path(found).parent,))
+__all__ = ["Engine", "locate"]

@@ -132,7 +132,7 @@ class Rehearsal:
         return Project(root, view, stack_files(root))
 
     def _prepare_engine(self, folder: RunFolder, base: dict[str, str], project: Project | None) -> Engine:
-        engine = locate(base["PATH"])
+        engine = locate(os.environ, base["PATH"])
         write_commands(folder, pulumi=engine.pulumi, checkout=find_checkout(project.root) if project else None)
         if self._real_plugins is not None and self._real_plugins.is_dir():
             (folder.pulumi_home / "plugins").symlink_to(self._real_plugins)
@@ -161,7 +161,7 @@ class Rehearsal:
         self, folder: RunFolder, values: dict[str, str], engine: Engine, project: Project | None
     ) -> dict[str, str]:
         path = environment.command_path(
-            values["PATH"], folder, engine.folders, project.root if project else None
+            values["PATH"], folder, engine.bin_dirs, project.root if project else None
         )
         values = {**values, "PATH": path}
         if self._plugins:
