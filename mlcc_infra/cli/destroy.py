@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 import subprocess
 from typing import Annotated
 
@@ -20,12 +22,10 @@ def destroy(
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
 ) -> None:
     """Destroy a stack. What it retains on purpose stays, unless --force-delete."""
-    from mlcc_infra.engine import find_engine
-
     profile = profile_of(stack)
-    engine = find_engine()
-    command = [str(engine.pulumi), "destroy", "--stack", stack, *(["--yes"] if yes else [])]
-    done = subprocess.run(command, check=False)
+    pulumi_cli, environment = _pulumi()
+    command = [pulumi_cli, "destroy", "--stack", stack, *(["--yes"] if yes else [])]
+    done = subprocess.run(command, check=False, env=environment)
     if done.returncode != 0:
         raise CommandError(
             f"pulumi destroy of {stack} ended with exit code {done.returncode}; nothing else was deleted",
@@ -50,6 +50,18 @@ def destroy(
     for role in roles:
         delete_role(reader, role)
         typer.echo(f"deleted role {role.name}")
+
+
+def _pulumi() -> tuple[str, dict[str, str]]:
+    """The `pulumi` on PATH (in a rehearsal it is one that knows about it), else the installed engine's."""
+    environment = dict(os.environ)
+    found = shutil.which("pulumi")
+    if found:
+        return found, environment
+    from mlcc_infra.engine import find_engine
+
+    engine = find_engine()
+    return str(engine.pulumi), engine.environment(environment)
 
 
 def register(app: typer.Typer) -> None:
