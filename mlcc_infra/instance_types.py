@@ -149,7 +149,7 @@ class InstanceType:
     @property
     def is_arm(self) -> bool:
         """Whether its processors are Arm's (Graviton or Grace)."""
-        return bool(_ARM_NAME.match(self.family)) and self.family not in ("g4dn",)
+        return bool(_ARM_NAME.match(self.family))
 
     @property
     def is_accelerated(self) -> bool:

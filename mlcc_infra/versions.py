@@ -15,7 +15,7 @@ from datetime import date
 from enum import StrEnum
 from typing import Final
 
-from mlcc_infra.instance_types import InstanceType, instance_type
+from mlcc_infra.instance_types import HYPERPOD_TYPES, InstanceType, instance_type
 
 __all__ = [
     "ADDONS",
@@ -23,6 +23,9 @@ __all__ = [
     "DEFAULT_ADDONS",
     "DEFAULT_KUBERNETES",
     "ENGINE_MINIMUM",
+    "HYPERPOD_KUBERNETES",
+    "HYPERPOD_TYPES",
+    "KUBERNETES",
     "OPERATOR_ADDON",
     "OPERATOR_ADDON_NAME",
     "OPERATOR_ADDON_VERSIONS",
@@ -110,16 +113,19 @@ def kubernetes_support(version: str, on: date) -> Support:
 
 @dataclass(frozen=True, kw_only=True)
 class Pin:
-    """A pinned add-on version and where it was seen; ``verified`` when it was seen for that Kubernetes minor."""
+    """A pinned version and where it was seen; ``verified`` when it was seen for that Kubernetes minor."""
 
     version: str
     source: str
     verified: bool = True
 
 
-_MATRIX = "public CDK sample on EKS 1.30 to 1.35, agreeing with an upgrade guide sourced from describe-addon-versions (2026-06)"
-_CERT_MANAGER = "public Terraform configurations on EKS 1.33 and 1.34 (2026-05)"
-_MOUNTPOINT = "public Terraform and eksctl configurations on EKS 1.35 (2026)"
+_MATRIX = (
+    "a public table of versions for EKS 1.30 to 1.35, and a public upgrade guide from 1.33 to 1.35 taken "
+    "from describe-addon-versions that agrees up to the last build number"
+)
+_CERT_MANAGER = "public Terraform configurations on EKS 1.33 and 1.34"
+_MOUNTPOINT = "public Terraform and eksctl configurations, one of them on EKS 1.35"
 _FSX = "documented minimum of the inference operator (AWS docs, model deployment setup)"
 
 

@@ -128,8 +128,8 @@ def alb_controller_policy(partition: str = "aws") -> Document:
     """The AWS Load Balancer Controller's own policy, for a customer managed policy.
 
     Data of kubernetes-sigs/aws-load-balancer-controller (Apache-2.0), the same from v2.13.0 to v3.5.0.
-    Outside the standard partition the project publishes variants; they differ in the partition of the ARNs and
-    in services that are absent there, of which only the first is done here.
+    Outside the standard partition the project publishes variants; they differ in the partition of the ARNs
+    and in services that are absent there, of which only the first is done here.
     """
     text = _alb_controller_statements()
     policy: Document = json.loads(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from datetime import date, datetime, timezone
+from datetime import UTC, date, datetime
 from typing import TYPE_CHECKING
 
 from mlcc_infra.profile.problems import Problem
@@ -45,14 +45,21 @@ class Outcome:
 
 def check_profile(profile: Profile, *, today: date | None = None) -> Outcome:
     """Check a profile whose shape is right."""
-    from mlcc_infra.profile import check_account, check_eks, check_hyperpod, check_network
+    from mlcc_infra.profile import (
+        check_account,
+        check_eks,
+        check_hyperpod,
+        check_network,
+        check_operator,
+    )
 
-    findings = Findings(profile, today or datetime.now(tz=timezone.utc).date())
+    findings = Findings(profile, today or datetime.now(tz=UTC).date())
     for check in (
         *check_account.CHECKS,
         *check_network.CHECKS,
         *check_eks.CHECKS,
         *check_hyperpod.CHECKS,
+        *check_operator.CHECKS,
     ):
         check(findings)
     return Outcome(problems=tuple(findings.problems), warnings=tuple(findings.warnings))

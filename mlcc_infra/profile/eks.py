@@ -116,7 +116,7 @@ class Eks(Part):
     fargate_namespaces: tuple[str, ...] = ()
     """Namespaces whose pods run on Fargate, at most five (EKS's limit of selectors in a profile)."""
     addons: dict[str, Addon] = Field(default_factory=dict)
-    """Add-ons besides or instead of the default ones (vpc-cni, kube-proxy, coredns, eks-pod-identity-agent)."""
+    """Add-ons by name; vpc-cni, kube-proxy, coredns and eks-pod-identity-agent come by default."""
     load_balancer_controller: LoadBalancerController = LoadBalancerController()
     """AWS Load Balancer Controller."""
     device_plugin: DevicePlugin = DevicePlugin()

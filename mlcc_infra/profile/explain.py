@@ -131,7 +131,7 @@ def _unquoted(key: str, value: float, stack: str) -> Problem:
         key=key,
         value=value,
         found="a number where text is needed; YAML drops leading and trailing zeros of numbers",
-        remedy=f'quote it: write "…" around it in stacks/Pulumi.{stack}.yaml, or {set_command(key, "<value>", stack=stack)}',
+        remedy=f'quote it: "…" around it in stacks/Pulumi.{stack}.yaml, or {_set(key, "<value>", stack)}',
     )
 
 

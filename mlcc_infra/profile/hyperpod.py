@@ -147,7 +147,7 @@ class HyperPod(Part):
 
     @property
     def floor_groups(self) -> tuple[InstanceGroup, ...]:
-        """The groups whose nodes `up` waits for: those marked, else `default-worker`, else the first CPU group."""
+        """Groups that `up` waits for: those marked, else `default-worker`, else the first x86 CPU group."""
         marked = tuple(group for group in self.instance_groups if group.floor)
         if marked:
             return marked

@@ -1,11 +1,11 @@
-"""Reading a profile from Pulumi's configuration or from a stack file, with everything wrong with it at once."""
+"""Reading a profile from Pulumi's configuration or from a stack file, with all that is wrong at once."""
 
 from __future__ import annotations
 
 import json
 import re
 from collections.abc import Mapping
-from datetime import date, datetime, timezone
+from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any, Final
 
@@ -41,7 +41,7 @@ def load_profile(
             (structured values as JSON text); values that are structured already are taken as they are.
         stack: the name of the stack.
         region: the value of `aws:region` when the caller has it apart from `config`.
-        environ: the environment for the region's fallback (`AWS_REGION`, `AWS_DEFAULT_REGION`); none if omitted.
+        environ: the environment for the region's fallback (`AWS_REGION`, `AWS_DEFAULT_REGION`).
         today: the day that decides which Kubernetes versions are supported; the current one by default.
 
     Returns:
@@ -74,7 +74,7 @@ def load_profile(
     profile = _validated(raw, stack, problems)
     if profile is not None:
         try:
-            profile.verified(profile.admins, today=today or datetime.now(tz=timezone.utc).date())
+            profile.verified(profile.admins, today=today or datetime.now(tz=UTC).date())
         except ProfileError as error:
             problems.extend(error.problems)
     if problems or profile is None:
@@ -99,7 +99,7 @@ def load_stack_file(
     if match is None and stack is None:
         raise _file_error(path, name, "a file not named Pulumi.<stack>.yaml", "give the path of a stack file")
     try:
-        content = yaml.safe_load(path.read_text(encoding="utf-8"))
+        content = yaml.load(path.read_text(encoding="utf-8"), Loader=_StackFileLoader)  # a SafeLoader
     except FileNotFoundError:
         remedy = f"create it, or choose one of {_neighbours(path)}"
         raise _file_error(path, name, "no such file", remedy) from None
@@ -109,6 +109,24 @@ def load_stack_file(
     if not isinstance(config, dict):
         raise _file_error(path, name, "no mapping under `config:`", "put the settings under `config:`")
     return load_profile({str(key): value for key, value in config.items()}, name, None, environ, today=today)
+
+
+class _StackFileLoader(yaml.SafeLoader):
+    """Reads digits as pulumi does: unquoted digits are a number, also with a leading zero."""
+
+
+def _digits(loader: yaml.SafeLoader, node: yaml.ScalarNode) -> int:
+    return int(loader.construct_scalar(node).replace("_", ""), 10)
+
+
+_DIGITS: Final = "!digits"
+_StackFileLoader.add_implicit_resolver(_DIGITS, re.compile(r"^[-+]?[0-9]+$"), list("-+0123456789"))
+# The last resolver added would come last; this one has to come before YAML 1.1's octal numbers.
+for _first, _resolvers in _StackFileLoader.yaml_implicit_resolvers.items():
+    _StackFileLoader.yaml_implicit_resolvers[_first] = sorted(
+        _resolvers, key=lambda entry: entry[0] != _DIGITS
+    )
+_StackFileLoader.add_constructor(_DIGITS, _digits)
 
 
 def _file_error(path: Path, stack: str, found: str, remedy: str) -> ProfileError:

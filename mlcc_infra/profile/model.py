@@ -51,8 +51,8 @@ class Profile(Part):
     region: str
     """AWS region, from `aws:region`, else from the environment."""
     name: str = Field(default="", alias="profile", examples=["demo"])
-    """Name of the profile, which is in every physical name. Default: the stack's name without `mlcc-`. Set it to
-    take over what a predecessor named otherwise."""
+    """Name of the profile, which is in every physical name. Default: the stack's name without `mlcc-`. Set it
+    to take over what a predecessor named otherwise."""
     targets: tuple[Target, ...] = Field(min_length=1, examples=[["vanilla-eks"]])
     """What is deployed: `vanilla-eks`, `hyperpod-eks`, `operator-only` (the last two exclude each other)."""
     aws_profile: str | None = Field(default=None, min_length=1, max_length=128)
@@ -155,5 +155,5 @@ class Profile(Part):
         return target in self.targets
 
     def owns(self, kind: str, name: str) -> bool:
-        """Whether destroy may delete an adopted thing: `mlcc:own` names it or its kind, or forceDelete is set."""
+        """Whether destroy may delete an adopted thing: `mlcc:own` has it or its kind, or `forceDelete`."""
         return self.force_delete or kind in self.own or f"{kind}/{name}" in self.own

@@ -17,7 +17,7 @@ RESERVED_ADDRESSES: Final = 5
 
 
 class Network(Part):
-    """Either an own VPC (`cidr`, `zones`, `nat`, subnet CIDRs) or an existing one (`vpcId` and subnet ids)."""
+    """Either an own VPC (`cidr`, `zones`, `nat`, subnet CIDRs) or an existing one (`vpcId`, subnet ids)."""
 
     cidr: str | None = Field(default=None, examples=[DEFAULT_CIDR])
     """IPv4 block of the VPC to make, /16 to /24. Default 10.0.0.0/16."""
@@ -25,8 +25,8 @@ class Network(Part):
     """Zone ids (not names, which differ from account to account), two to four. Default: two zones that offer
     the instance types asked for."""
     nat: Literal["one", "perZone", "none"] | None = None
-    """NAT gateways: `one` for all zones (default), `perZone`, or `none` (then the nodes reach AWS only through
-    VPC endpoints of your own)."""
+    """NAT gateways: `one` for all zones (default), `perZone`, or `none` (then the nodes reach AWS only
+    through VPC endpoints of your own)."""
     private_subnet_cidrs: tuple[str, ...] | None = None
     """Blocks of the private subnets, one a zone, in the order of `zones`. Default: planned from `cidr`."""
     public_subnet_cidrs: tuple[str, ...] | None = None
@@ -128,9 +128,8 @@ def plan_network(cidr: str, zones: Sequence[str]) -> NetworkPlan:
     slots = max(4, 1 << (len(zones) - 1).bit_length())
     slot_prefix = block.prefixlen + slots.bit_length() - 1
     if block.prefixlen < 16 or slot_prefix + 3 > 28:
-        raise ValueError(
-            f"{cidr}: a VPC of {len(zones)} zones needs a block between /16 and /{28 - 2 - slots.bit_length()}"
-        )
+        smallest = 28 - 2 - slots.bit_length()
+        raise ValueError(f"{cidr}: a VPC of {len(zones)} zones needs a block between /16 and /{smallest}")
     private: list[Subnet] = []
     public: list[Subnet] = []
     for zone, slot in zip(zones, block.subnets(new_prefix=slot_prefix), strict=False):

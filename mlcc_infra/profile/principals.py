@@ -1,4 +1,4 @@
-"""Reading the ARNs under `mlcc:admins`: what EKS takes as the principal of an access entry, and what it does not."""
+"""Reading the ARNs under `mlcc:admins`: what EKS takes as the principal of an access entry."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def read_principal(text: str) -> Principal:
     """Read one entry of `mlcc:admins`.
 
     EKS takes IAM roles and users as principals of access entries; an STS session is not one ("The
-    principalArn parameter format is not valid"), and a role's path belongs to its ARN (eks:CreateAccessEntry).
+    principalArn parameter format is not valid"), and a role's path belongs to its ARN.
     """
     if not text or text != text.strip():
         return _refused(
