@@ -118,7 +118,10 @@ class Clients:
             found = self._clients.get((service, region))
             if found is None:
                 found = self._session.client(
-                    service, region_name=region, endpoint_url=self._endpoints.get(service), config=self._config
+                    service,
+                    region_name=region,
+                    endpoint_url=self._endpoints.get(service),
+                    config=self._config,
                 )
                 self._clients[service, region] = found
             return found

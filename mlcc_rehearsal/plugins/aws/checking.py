@@ -80,7 +80,9 @@ def _typed(value: Any, shape: Shape, path: str, out: list[Failure], where: str) 
     return _object(value, shape, path, out, where)
 
 
-def _object(value: Mapping[str, Any], shape: Shape, path: str, out: list[Failure], where: str) -> dict[str, Any]:
+def _object(
+    value: Mapping[str, Any], shape: Shape, path: str, out: list[Failure], where: str
+) -> dict[str, Any]:
     prefix = f"{path}." if path else ""
     typed: dict[str, Any] = {}
     for key, item in value.items():
@@ -107,7 +109,9 @@ def _missing(key: str, path: str, where: str) -> Failure:
 
 
 def _wrong(value: Any, wanted: str, path: str, where: str) -> Failure:
-    kind = {str: "a string", bool: "a boolean", list: "a list", dict: "an object"}.get(type(value), "a number")
+    kind = {str: "a string", bool: "a boolean", list: "a list", dict: "an object"}.get(
+        type(value), "a number"
+    )
     return Failure(f"expected {wanted} at '{path}', got {kind}. Examine values at '{where}.{path}'.")
 
 

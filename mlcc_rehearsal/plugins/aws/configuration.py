@@ -27,7 +27,7 @@ REPLACING = frozenset({"region"})
 _NOT_MODELLED = ("assumeRoles", "assumeRoleWithWebIdentity", "httpProxy", "httpsProxy")
 
 NO_REGION = (
-    "missing required configuration key \"aws:region\": The region where AWS operations will take place. "
+    'missing required configuration key "aws:region": The region where AWS operations will take place. '
     "Examples are us-east-1, us-west-2, etc. Set a value using the command `pulumi config set aws:region <value>`."
 )
 
@@ -92,7 +92,9 @@ def differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> tuple[list[st
     """The settings that differ, and those of them that replace everything made with this provider."""
     before, after = decode(old), decode(new)
     changed = sorted(
-        key for key in {*before, *after} if before.get(key) != after.get(key) and key not in schema.INTERNAL_KEYS
+        key
+        for key in {*before, *after}
+        if before.get(key) != after.get(key) and key not in schema.INTERNAL_KEYS
     )
     return changed, [key for key in changed if key in REPLACING]
 
@@ -120,9 +122,7 @@ def configure(settings: Mapping[str, Any], cancellation: Cancellation) -> Config
     if failures:
         raise ProviderError("; ".join(failure.reason for failure in failures))
     decoded = decode(settings)
-    region = (
-        decoded.get("region") or os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION")
-    )
+    region = decoded.get("region") or os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION")
     if not region:
         raise ProviderError(NO_REGION)
     session = _session(decoded, region)
@@ -159,7 +159,11 @@ def _identity(
     try:
         answer = clients.call("sts", region, "get_caller_identity", {}, cancellation)
     except AwsError as error:
-        words = "invalid AWS credentials" if "token" in error.aws_message else "unable to validate AWS credentials"
+        words = (
+            "invalid AWS credentials"
+            if "token" in error.aws_message
+            else "unable to validate AWS credentials"
+        )
         raise ProviderError(
             f"{words}.\nDetails: validating provider credentials: retrieving caller identity from STS: "
             f"{error.message}"
@@ -180,7 +184,9 @@ def _identity(
 def _tag_settings(settings: Mapping[str, Any]) -> TagSettings:
     ignored = settings.get("ignoreTags") or {}
     return TagSettings(
-        default={key: str(value) for key, value in ((settings.get("defaultTags") or {}).get("tags") or {}).items()},
+        default={
+            key: str(value) for key, value in ((settings.get("defaultTags") or {}).get("tags") or {}).items()
+        },
         ignored_keys=frozenset(ignored.get("keys") or ()),
         ignored_prefixes=tuple(ignored.get("keyPrefixes") or ()),
     )

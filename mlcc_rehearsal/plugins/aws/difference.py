@@ -81,7 +81,9 @@ class _Comparison:
         )
         self.changes.append(Change(path, plain, kind, replace))
 
-    def fields(self, shape: Shape, old: Mapping[str, Any], new: Mapping[str, Any], path: str, plain: str) -> None:
+    def fields(
+        self, shape: Shape, old: Mapping[str, Any], new: Mapping[str, Any], path: str, plain: str
+    ) -> None:
         for name, child in shape.fields.items():
             self.value(
                 child,
@@ -154,7 +156,9 @@ class _Comparison:
             value, path = item.get(name), f"{plain}.{name}"
             if value is None:
                 value = self.definition.defaults.get(path)
-            elif path in self.definition.computed and counterpart is not None and counterpart.get(name) is None:
+            elif (
+                path in self.definition.computed and counterpart is not None and counterpart.get(name) is None
+            ):
                 continue
             if is_empty(value):
                 continue
@@ -165,7 +169,9 @@ class _Comparison:
         if path in self.definition.policies:
             return repr(documents._policy(value))
         if shape.kind == "object":
-            return self.canonical(shape, value, counterpart if isinstance(counterpart, Mapping) else None, path)
+            return self.canonical(
+                shape, value, counterpart if isinstance(counterpart, Mapping) else None, path
+            )
         if shape.kind == "list" and isinstance(value, list):
             element = shape.element or Shape("any")
             items = [self.canonical_value(element, item, None, path) for item in value]
@@ -240,7 +246,8 @@ def compare(
     replaced = any(change.replace for change in changes.values())
     return Difference(
         tuple(changes[path] for path in sorted(changes)),
-        delete_before_replace=replaced and (definition.delete_before_replace or _fixed_name(definition, old, new)),
+        delete_before_replace=replaced
+        and (definition.delete_before_replace or _fixed_name(definition, old, new)),
     )
 
 
@@ -249,4 +256,6 @@ def _fixed_name(definition: Definition, old: Mapping[str, Any], new: Mapping[str
     if definition.name is None:
         return False
     name = definition.name.property
-    return name not in (new.get(DEFAULTS) or []) and new.get(name) is not None and new.get(name) == old.get(name)
+    return (
+        name not in (new.get(DEFAULTS) or []) and new.get(name) is not None and new.get(name) == old.get(name)
+    )

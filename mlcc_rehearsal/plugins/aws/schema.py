@@ -123,7 +123,9 @@ def _shape(annotation: Any, inputs: bool) -> Shape:
         return Shape("list", element=_shape(arguments[0], inputs))
     if origin in (collections.abc.Mapping, dict):
         return Shape("map", element=_shape(arguments[1], inputs))
-    if inspect.isclass(annotation) and (_types.is_input_type(annotation) or _types.is_output_type(annotation)):
+    if inspect.isclass(annotation) and (
+        _types.is_input_type(annotation) or _types.is_output_type(annotation)
+    ):
         return _object(annotation, inputs)
     if inspect.isclass(annotation) and issubclass(annotation, str):
         return Shape("string")

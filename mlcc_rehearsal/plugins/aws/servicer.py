@@ -31,8 +31,6 @@ _KINDS = {
 _NAMING = {0: "propose", 1: "enforce", 2: "disable"}
 
 
-
-
 def _failures(failures: list[checking.Failure]) -> list[Any]:
     return [provider_pb2.CheckFailure(property=item.property, reason=item.reason) for item in failures]
 
@@ -133,7 +131,9 @@ class AwsServicer(BaseServicer[configuration.Configuration]):
             replaces=found.replaces,
             diffs=sorted({change.path.split(".")[0].split("[")[0] for change in found.changes}),
             deleteBeforeReplace=found.delete_before_replace,
-            stables=sorted(path for path in definition.replace if "." not in path and path not in found.replaces),
+            stables=sorted(
+                path for path in definition.replace if "." not in path and path not in found.replaces
+            ),
             hasDetailedDiff=True,
             detailedDiff={
                 change.path: provider_pb2.PropertyDiff(kind=_KINDS[change.kind, change.replace])
@@ -146,8 +146,12 @@ class AwsServicer(BaseServicer[configuration.Configuration]):
         definition = definition_of(request.urn)
         inputs = from_struct(request.properties)
         if request.preview:
-            return provider_pb2.CreateResponse(properties=to_struct(state.preview_created(definition, inputs)))
-        call = self._call(context, inputs, inputs=inputs, timeout=request.timeout or definition.timeouts.create)
+            return provider_pb2.CreateResponse(
+                properties=to_struct(state.preview_created(definition, inputs))
+            )
+        call = self._call(
+            context, inputs, inputs=inputs, timeout=request.timeout or definition.timeouts.create
+        )
         try:
             call.id = definition.create(call)
             found = self._settled(definition, call)
@@ -161,6 +165,7 @@ class AwsServicer(BaseServicer[configuration.Configuration]):
 
     def _settled(self, definition: Definition, call: Call) -> dict[str, Any]:
         """What was just made, waiting for it to show."""
+
         def refresh() -> tuple[Any, str]:
             found = definition.read(call)
             return found, "found"
@@ -207,7 +212,9 @@ class AwsServicer(BaseServicer[configuration.Configuration]):
         except ProviderError as error:
             raise ProviderError(
                 f"refreshing {request.urn}: "
-                + _one_error(f"reading {definition.label} ({definition.titled(known, call.id)}): {error.message}")
+                + _one_error(
+                    f"reading {definition.label} ({definition.titled(known, call.id)}): {error.message}"
+                )
             ) from error
         if found is None:
             return provider_pb2.ReadResponse()
@@ -228,9 +235,7 @@ class AwsServicer(BaseServicer[configuration.Configuration]):
         old, inputs = from_struct(request.olds), from_struct(request.news)
         if request.preview:
             return provider_pb2.UpdateResponse(
-                properties=to_struct(
-                    state.secret(definition, state.preview_updated(definition, old, inputs))
-                )
+                properties=to_struct(state.secret(definition, state.preview_updated(definition, old, inputs)))
             )
         changes = difference.compare(definition, old, inputs, request.ignoreChanges)
         call = self._call(
@@ -303,7 +308,9 @@ class AwsServicer(BaseServicer[configuration.Configuration]):
         unknown = sorted(set(arguments) - set(shape.inputs.fields) - schema.INTERNAL_KEYS)
         if unknown:
             hint = checking.closest(unknown[0], shape.inputs.fields)
-            failure = checking.Failure(f"Invalid or unknown key '{unknown[0]}' for {request.tok}. {hint}", unknown[0])
+            failure = checking.Failure(
+                f"Invalid or unknown key '{unknown[0]}' for {request.tok}. {hint}", unknown[0]
+            )
             return provider_pb2.InvokeResponse(failures=_failures([failure]))
         call = self._call(context, arguments, inputs=arguments)
         result = function(call)

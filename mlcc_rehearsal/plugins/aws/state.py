@@ -99,7 +99,9 @@ def secret(definition: Definition, properties: Mapping[str, Any]) -> dict[str, A
     }
 
 
-def refreshed_inputs(definition: Definition, old: Mapping[str, Any], state: Mapping[str, Any]) -> dict[str, Any]:
+def refreshed_inputs(
+    definition: Definition, old: Mapping[str, Any], state: Mapping[str, Any]
+) -> dict[str, Any]:
     """The inputs after a refresh: those there were, as they are now."""
     inputs: dict[str, Any] = {}
     for key, value in old.items():
@@ -155,7 +157,9 @@ def preview_created(definition: Definition, inputs: Mapping[str, Any]) -> dict[s
     return known
 
 
-def _preview_block(definition: Definition, shape: Shape, block: Mapping[str, Any], path: str) -> dict[str, Any]:
+def _preview_block(
+    definition: Definition, shape: Shape, block: Mapping[str, Any], path: str
+) -> dict[str, Any]:
     inputs = definition.shape.inputs.at(path).fields
     filled = {key: value for key, value in block.items() if key != DEFAULTS}
     for name in shape.fields:

@@ -50,7 +50,9 @@ def _is_healthy(endpoint: str) -> bool:
 class Cluster(pulumi.ComponentResource):
     """The component. `inputs` are as the engine sends them, checked by `mlcc_rehearsal.plugins.eks.options`."""
 
-    def __init__(self, name: str, inputs: Mapping[str, Any], opts: pulumi.ResourceOptions | None = None) -> None:
+    def __init__(
+        self, name: str, inputs: Mapping[str, Any], opts: pulumi.ResourceOptions | None = None
+    ) -> None:
         super().__init__(TOKEN, name, None, opts)
         self._label = name
         self._inputs = inputs
@@ -365,5 +367,3 @@ def _issuer(identities: list[Any]) -> str:
     if identities and identities[0].oidcs:
         return str(identities[0].oidcs[0].issuer)
     return ""
-
-

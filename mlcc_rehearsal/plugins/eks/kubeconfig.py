@@ -42,7 +42,9 @@ def kubeconfig(
     user = {"exec": {"apiVersion": _EXEC_API, "command": "aws", "args": arguments, "env": environment}}
     return {
         "apiVersion": "v1",
-        "clusters": [{"cluster": {key: value for key, value in cluster.items() if value}, "name": "kubernetes"}],
+        "clusters": [
+            {"cluster": {key: value for key, value in cluster.items() if value}, "name": "kubernetes"}
+        ],
         "contexts": [{"context": {"cluster": "kubernetes", "user": "aws"}, "name": "aws"}],
         "current-context": "aws",
         "kind": "Config",

@@ -25,7 +25,9 @@ MODELLED = frozenset(
     }
 )  # fmt: skip
 
-_NODE_GROUP = "the default node group, which is not modelled: set skip_default_node_group and use aws.eks.NodeGroup"
+_NODE_GROUP = (
+    "the default node group, which is not modelled: set skip_default_node_group and use aws.eks.NodeGroup"
+)
 #: Why an input is not modelled, where there is more to say than that.
 REASONS = {
     "createOidcProvider": "the component would open a TLS connection to the issuer, in previews too: create "
@@ -72,7 +74,8 @@ _NESTED: dict[str, type] = {
 
 def _unknown(path: str, name: str, input_type: type) -> Refusal:
     return Refusal(
-        path, f"pulumi_eks.{input_type.__name__.removesuffix('Args')} has no input {name!r} in the installed version"
+        path,
+        f"pulumi_eks.{input_type.__name__.removesuffix('Args')} has no input {name!r} in the installed version",
     )
 
 
@@ -84,7 +87,9 @@ def _check_nested(inputs: Mapping[str, Any]) -> Iterator[Refusal]:
                 yield _unknown(f"{name}.{key}", key, input_type)
     vpc_cni = inputs.get("vpcCniOptions")
     if isinstance(vpc_cni, Mapping) and is_set(vpc_cni.get("securityContextPrivileged")):
-        yield _not_modelled("vpcCniOptions.securityContextPrivileged", "it patches a DaemonSet of the cluster")
+        yield _not_modelled(
+            "vpcCniOptions.securityContextPrivileged", "it patches a DaemonSet of the cluster"
+        )
     entries = inputs.get("accessEntries")
     for entry_name, entry in (entries if isinstance(entries, Mapping) else {}).items():
         for key in sorted(set(entry) - known_names(pulumi_eks.AccessEntryArgs)):

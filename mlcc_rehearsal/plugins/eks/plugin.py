@@ -49,8 +49,7 @@ class EksComponents(Provider):
     ) -> ConstructResult:
         if resource_type != TOKEN:
             raise RefusedError(
-                f"this rehearsal's eks stand-in serves {TOKEN} only; {resource_type} would be added in "
-                f"{HERE}"
+                f"this rehearsal's eks stand-in serves {TOKEN} only; {resource_type} would be added in {HERE}"
             )
         check(inputs)
         if shutil.which("aws") is None:

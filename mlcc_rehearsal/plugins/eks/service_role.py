@@ -51,4 +51,6 @@ class ServiceRole(pulumi.ComponentResource):
     @staticmethod
     def _hash(policy: str) -> str:
         # Not for security: the component's own way of making logical names unique.
-        return hashlib.sha1(f"arn:aws:iam::aws:policy/{policy}".encode(), usedforsecurity=False).hexdigest()[:8]
+        return hashlib.sha1(f"arn:aws:iam::aws:policy/{policy}".encode(), usedforsecurity=False).hexdigest()[
+            :8
+        ]

@@ -95,7 +95,9 @@ class VpcCniAddon(pulumi.ComponentResource):
             resolve_conflicts_on_create=conflicts(options, "resolveConflictsOnCreate"),
             resolve_conflicts_on_update=conflicts(options, "resolveConflictsOnUpdate"),
             preserve=True,
-            configuration_values=configuration_json(pulumi.Output.from_input(dict(options)).apply(configuration)),
+            configuration_values=configuration_json(
+                pulumi.Output.from_input(dict(options)).apply(configuration)
+            ),
             service_account_role_arn=options.get("serviceAccountRoleArn"),
             tags=tags,
             opts=pulumi.ResourceOptions(parent=self),

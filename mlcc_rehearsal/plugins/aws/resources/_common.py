@@ -76,7 +76,10 @@ def length(name: str, low: int, high: int) -> Validator:
         if not isinstance(value, str) or low <= len(value) <= high:
             return []
         return [
-            (name, f'expected length of {terraform_name(name)} to be in the range ({low} - {high}), got {value}')
+            (
+                name,
+                f"expected length of {terraform_name(name)} to be in the range ({low} - {high}), got {value}",
+            )
         ]
 
     return check

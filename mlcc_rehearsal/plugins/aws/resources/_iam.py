@@ -23,7 +23,9 @@ def propagated(call: Call, action: Callable[[], T]) -> T:
     """`action()`, again while a principal in a policy is too new for IAM to know it."""
     return call.retry(
         action,
-        lambda error: error.aws_code == "MalformedPolicyDocument" and "Invalid principal" in error.aws_message,
+        lambda error: (
+            error.aws_code == "MalformedPolicyDocument" and "Invalid principal" in error.aws_message
+        ),
     )
 
 

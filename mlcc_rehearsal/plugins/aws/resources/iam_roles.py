@@ -106,7 +106,9 @@ def _update_role(call: Call) -> None:
             ),
         )
     if call.changed("description"):
-        call.aws("iam", "update_role_description", RoleName=call.id, Description=given.get("description") or "")
+        call.aws(
+            "iam", "update_role_description", RoleName=call.id, Description=given.get("description") or ""
+        )
     if call.changed("maxSessionDuration"):
         call.aws("iam", "update_role", RoleName=call.id, MaxSessionDuration=given["maxSessionDuration"])
     if call.changed("permissionsBoundary"):
@@ -128,7 +130,9 @@ def _update_role(call: Call) -> None:
 
 
 def _update_inline(call: Call) -> None:
-    want = {policy["name"]: policy for policy in call.inputs.get("inlinePolicies") or [] if policy.get("policy")}
+    want = {
+        policy["name"]: policy for policy in call.inputs.get("inlinePolicies") or [] if policy.get("policy")
+    }
     for policy in call.state.get("inlinePolicies") or []:
         if policy["name"] not in want:
             call.find("iam", "delete_role_policy", GONE, RoleName=call.id, PolicyName=policy["name"])
