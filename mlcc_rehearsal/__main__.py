@@ -31,7 +31,9 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--speed", type=_speed, default=60.0, help="modelled seconds in a real one (60)")
     parser.add_argument("--faults", type=Path, metavar="FILE", help="faults of the account, YAML or JSON")
-    parser.add_argument("--api-log", type=Path, metavar="FILE", help="write one JSON object for each AWS call")
+    parser.add_argument(
+        "--api-log", type=Path, metavar="FILE", help="write one JSON object for each AWS call"
+    )
     parser.add_argument("--keep", type=Path, metavar="DIR", help="use DIR, and keep state and logs in it")
     parser.add_argument(
         "--real-plugins", action="store_true", help="use installed Pulumi plugins (experimental)"

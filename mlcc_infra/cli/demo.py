@@ -25,13 +25,13 @@ def _play(stack: str) -> int:
     acts = [
         Act(
             title="up",
-            story=f"Everything the profile in stacks/Pulumi.{stack}.yaml asks for: service roles, a network, an EKS "
-            "cluster with nodes, add-ons and access, and the outputs that other tools read.",
+            story=f"Everything the profile in stacks/Pulumi.{stack}.yaml asks for: service roles, a network, "
+            "an EKS cluster with nodes, add-ons and access, and the outputs that other tools read.",
             command=("pulumi", "up", "-s", stack, "--yes"),
         ),
         Act(
             title="up again",
-            story="The same command once more. It compares the account with the profile and finds nothing to do.",
+            story="The same command once more: it compares account and profile, and finds nothing to do.",
             command=("pulumi", "up", "-s", stack, "--yes", "--expect-no-changes"),
         ),
         Act(
@@ -48,15 +48,17 @@ def _play(stack: str) -> int:
     ]
     console = Console(highlight=False)
     console.print(
-        "[bold]A cluster's life, rehearsed.[/] The real Pulumi engine works on an AWS account that exists only on "
-        "this machine. Nothing is billed and nothing leaves it."
+        "[bold]A cluster's life, rehearsed.[/] The real Pulumi engine works on an AWS account that exists "
+        "only on this machine. Nothing is billed and nothing leaves it."
     )
     outcomes = play(acts, console)
     console.print()
     console.print(summary(acts, outcomes, f"The life of {stack}, rehearsed"))
     failed = next((outcome for outcome in outcomes if outcome.code), None)
     if failed is None:
-        console.print(f"On a real account it is the same commands, without the rehearsal: pulumi up -s {stack}")
+        console.print(
+            f"On a real account it is the same commands, without the rehearsal: pulumi up -s {stack}"
+        )
         return ExitCode.OK
     interrupted = failed.code in (ExitCode.INTERRUPTED, -2)
     return ExitCode.INTERRUPTED if interrupted else ExitCode.FAILED
@@ -64,9 +66,7 @@ def _play(stack: str) -> int:
 
 def demo(
     stack: Annotated[str, typer.Option("--stack", "-s", help="The stack whose life is shown.")] = DEMO_STACK,
-    speed: Annotated[
-        float, typer.Option(min=0.001, help="Modelled seconds that pass in a real one.")
-    ] = 60.0,
+    speed: Annotated[float, typer.Option(min=0.001, help="Modelled seconds that pass in a real one.")] = 60.0,
 ) -> None:
     """Show a profile's life on a rehearsed account: up, nothing to do, destroy, and what is left."""
     if os.environ.get(REHEARSAL_VARIABLE) == "1":

@@ -6,7 +6,7 @@ from enum import IntEnum
 
 
 class ExitCode(IntEnum):
-    """How a run of the command ended. ``mlcc-infra rehearse`` answers the rehearsed command's code instead."""
+    """How a run of the command ended. ``mlcc-infra rehearse`` answers the rehearsed command's code."""
 
     #: Done.
     OK = 0

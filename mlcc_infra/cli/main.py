@@ -58,8 +58,8 @@ def run(arguments: list[str]) -> int:
     except typer.Abort:
         return ExitCode.INTERRUPTED
     except Exception as error:  # noqa: BLE001 - the border to the user: everything becomes one clear block
-        if hasattr(error, "format_message") and hasattr(error, "show"):  # a wrong call, in the parser's words
-            error.show()
+        if (show_usage := getattr(error, "show", None)) is not None:  # a wrong call, in the parser's words
+            show_usage()
             return ExitCode.USAGE
         show(error)
         return exit_code_of(error)
@@ -75,6 +75,6 @@ def main() -> None:
         code = ExitCode.INTERRUPTED
     except BrokenPipeError:
         # The reader of a pipe has seen enough; the interpreter must not try to flush again.
-        sys.stdout = None  # type: ignore[assignment]
+        sys.stdout = None
         code = ExitCode.OK
     sys.exit(int(code))

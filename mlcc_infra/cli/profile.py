@@ -51,7 +51,9 @@ def check(
     for warning in profile.warnings:
         typer.echo(f"warning: {warning}", err=True)
     targets = ", ".join(profile.targets)
-    typer.echo(f"{profile.stack}: profile {profile.name} in {profile.region}, targets {targets}: nothing to object to")
+    typer.echo(
+        f"{profile.stack}: profile {profile.name} in {profile.region}, {targets}: nothing to object to"
+    )
 
 
 def register(app: typer.Typer) -> None:

@@ -48,10 +48,10 @@ def become(command: list[str]) -> NoReturn:
 
 
 def rehearse(
-    command: Annotated[list[str], typer.Argument(metavar="-- COMMAND…", help="The command and its arguments.")],
-    speed: Annotated[
-        float, typer.Option(min=0.001, help="Modelled seconds that pass in a real one.")
-    ] = 60.0,
+    command: Annotated[
+        list[str], typer.Argument(metavar="-- COMMAND…", help="The command and its arguments.")
+    ],
+    speed: Annotated[float, typer.Option(min=0.001, help="Modelled seconds that pass in a real one.")] = 60.0,
     faults: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Faults of the account, as YAML or JSON.")
     ] = None,
@@ -59,7 +59,8 @@ def rehearse(
         Path | None, typer.Option(metavar="FILE", help="Write one JSON object for each AWS call.")
     ] = None,
     keep: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Use DIR for the rehearsal, and keep state and logs in it.")
+        Path | None,
+        typer.Option(metavar="DIR", help="Use DIR for the rehearsal, and keep state and logs in it."),
     ] = None,
     real_plugins: Annotated[
         bool, typer.Option("--real-plugins", help="Use installed Pulumi plugins (experimental).")
@@ -67,9 +68,9 @@ def rehearse(
 ) -> None:
     """Run a command on a rehearsed AWS account: nothing it does reaches AWS.
 
-    The environment leads to an AWS API on this machine, with made-up keys; `pulumi` works on a private copy of
-    the stack files, with a private backend in which every stack of the project exists. Exit code and output are
-    the command's own.
+    The environment leads to an AWS API on this machine, with made-up keys; `pulumi` works on a private copy
+    of the stack files, with a private backend in which every stack of the project exists. Exit code and
+    output are the command's own.
     """
     options = ["--speed", str(speed)]
     for name, value in (("--faults", faults), ("--api-log", api_log), ("--keep", keep)):

@@ -1,7 +1,7 @@
 """The `aws` command of a rehearsal: what kubeconfigs call, without an installed AWS CLI.
 
-``eks get-token`` is answered here always, ``sts get-caller-identity`` and ``--version`` where no AWS CLI is on
-PATH; everything else becomes the AWS CLI, which finds the rehearsed account by the environment. A token is
+``eks get-token`` is answered here always, ``sts get-caller-identity`` and ``--version`` where no AWS CLI is
+on PATH; everything else becomes the AWS CLI, which finds the rehearsed account by the environment. A token is
 ``k8s-aws-v1.`` and the address, in unpadded URL-safe base64, of an STS GetCallerIdentity request signed
 together with the header ``x-k8s-aws-id`` that names the cluster; it is honoured for 15 minutes, and clients
 renew it after 14. Source: aws-cli ``awscli/customizations/eks/get_token.py`` and
@@ -31,7 +31,9 @@ _VERSION = "aws-cli/2.7.0 mlcc-rehearsal/1 (eks get-token, sts get-caller-identi
 
 def real_command(own_folder: Path) -> str | None:
     """The AWS CLI on PATH, when there is one besides this command."""
-    folders = [f for f in os.environ.get("PATH", "").split(os.pathsep) if f and Path(f).resolve() != own_folder]
+    folders = [
+        f for f in os.environ.get("PATH", "").split(os.pathsep) if f and Path(f).resolve() != own_folder
+    ]
     return shutil.which("aws", path=os.pathsep.join(folders))
 
 
@@ -52,7 +54,7 @@ def _session(options: argparse.Namespace) -> Any:
 
 
 def bearer_token(session: Any, cluster: str) -> str:
-    """A token for the Kubernetes API of `cluster`, by the session's keys. botocore's errors when it has none."""
+    """A token for the API of `cluster`, by the session's keys. botocore's errors when it has none."""
     from botocore.signers import RequestSigner
 
     client = session.client("sts")
@@ -71,7 +73,7 @@ def bearer_token(session: Any, cluster: str) -> str:
         "headers": {CLUSTER_HEADER: cluster},
         "context": {},
     }
-    address = signer.generate_presigned_url(
+    address: Any = signer.generate_presigned_url(
         request, region_name=session.region_name, expires_in=_PRESIGNED_SECONDS, operation_name=""
     )
     return TOKEN_PREFIX + base64.urlsafe_b64encode(address.encode()).decode().rstrip("=")
@@ -120,7 +122,7 @@ def main(run: Path, arguments: list[str]) -> int:
         print(json.dumps({key: answer[key] for key in ("UserId", "Account", "Arn")}, indent=4))
         return 0
     print(
-        f"aws: no AWS CLI is installed, and this rehearsal's own command does not serve {' '.join(arguments)!r}",
+        f"aws: no AWS CLI is installed, and the rehearsal's own does not serve {' '.join(arguments)!r}",
         file=sys.stderr,
     )
     return 252

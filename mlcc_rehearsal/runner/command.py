@@ -38,7 +38,7 @@ class Interrupted(BaseException):
 
 
 class Signals:
-    """Signals that arrived, in order. While `raising`, the first one raises Interrupted in the main thread."""
+    """Signals that arrived, in order. While `raising`, the first raises Interrupted in the main thread."""
 
     def __init__(self) -> None:
         self.raising = False
@@ -81,7 +81,7 @@ class Signals:
 
 
 class Terminal:
-    """The controlling terminal while we are in its foreground. `owned`: all our streams are the terminal's."""
+    """The controlling terminal while we are in its foreground. `owned`: all our streams are its."""
 
     def __init__(self) -> None:
         self._descriptor: int | None = None

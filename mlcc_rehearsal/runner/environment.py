@@ -105,7 +105,7 @@ def account_environment(account: Account) -> dict[str, str]:
 
 
 def command_path(ambient_path: str, folder: RunFolder, engine: Iterable[Path], project: Path | None) -> str:
-    """PATH of the command: the rehearsal's commands, the engine, the project's virtual environment, the rest."""
+    """PATH: the rehearsal's commands, the engine, the project's virtual environment, the rest."""
     first = [folder.bin, *engine, *([project / ".venv" / "bin"] if project else [])]
     return os.pathsep.join([*(str(path) for path in first), ambient_path])
 
@@ -117,7 +117,9 @@ def write_aws_files(folder: RunFolder, account: Account, profiles: Iterable[str]
     """
     names = sorted({"default", *profiles})
     settings = f"region = {account.region}\nendpoint_url = {account.endpoint}\n"
-    keys = f"aws_access_key_id = {account.access_key_id}\naws_secret_access_key = {account.secret_access_key}\n"
+    keys = (
+        f"aws_access_key_id = {account.access_key_id}\naws_secret_access_key = {account.secret_access_key}\n"
+    )
     sections = [(name, "default" if name == "default" else f"profile {name}") for name in names]
     folder.aws_config.write_text("\n".join(f"[{section}]\n{settings}" for _, section in sections))
     folder.aws_credentials.write_text("\n".join(f"[{name}]\n{keys}" for name in names))

@@ -14,7 +14,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from mlcc_rehearsal.runner.processes import end_with_parent  # noqa: E402
+from mlcc_rehearsal.runner.processes import end_with_parent
 
 NOT_FOUND, NOT_EXECUTABLE = 127, 126
 

@@ -105,7 +105,9 @@ def open_folder(keep: Path | None = None) -> RunFolder:
     else:
         path = keep.resolve()
         if path.exists() and not path.is_dir():
-            raise UserError(f"--keep {keep} is no folder", remedy="give a folder that does not exist, or an empty one")
+            raise UserError(
+                f"--keep {keep} is no folder", remedy="give a folder that does not exist, or an empty one"
+            )
         path.mkdir(parents=True, exist_ok=True)
         entries = list(path.iterdir())
         if entries and not (path / _MARK).is_file():

@@ -23,7 +23,7 @@ _HEAVY = {
 
 
 def main(argv: list[str]) -> None:
-    """Prepare, wait for the environment, serve. ImportError when a plugin's requirements are not installed."""
+    """Prepare, wait for the environment, serve. ImportError when requirements are not installed."""
     end_with_parent(int(os.environ["MLCC_REHEARSAL_SUPERVISOR"]))
     for name in argv:
         for module in _HEAVY.get(name, ()):

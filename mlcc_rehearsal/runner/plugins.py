@@ -1,4 +1,4 @@
-"""The stand-in plugins' processes: started early, watched, started again on the same port when one crashes."""
+"""The stand-in plugins' processes: started early, watched, started again on the same port after a crash."""
 
 from __future__ import annotations
 
@@ -32,7 +32,9 @@ def log_tail(log: Path, lines: int = 20) -> str:
 class PluginProcess:
     """One process that serves `names`. `prepare`, `serve`, then `check` now and then, then `stop`."""
 
-    def __init__(self, names: tuple[str, ...], logs: Path, environment: Mapping[str, str], supervisor: int) -> None:
+    def __init__(
+        self, names: tuple[str, ...], logs: Path, environment: Mapping[str, str], supervisor: int
+    ) -> None:
         self.names = names
         self.log = logs / f"plugins-{'-'.join(names)}.log"
         self.ports: dict[str, int] = {}
@@ -67,7 +69,7 @@ class PluginProcess:
             )
 
     def serve(self, late_environment: Mapping[str, str]) -> dict[str, int]:
-        """Give the process the account's environment and answer its ports. UserError when it does not start."""
+        """Hand over the account's environment and answer the ports. UserError when it does not start."""
         self._late = dict(late_environment)
         process = self._process
         assert process is not None
@@ -87,7 +89,7 @@ class PluginProcess:
         return self.ports
 
     def check(self, report: Callable[[str], None]) -> None:
-        """Report a crash, with the end of the log, and start the process again where its engines look for it."""
+        """Report a crash, with the end of the log, and start the process again where engines look for it."""
         process = self._process
         if process is None or process.poll() is None:
             return

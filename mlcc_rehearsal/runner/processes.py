@@ -105,7 +105,9 @@ def family(
         found |= more
 
 
-def left_behind(mark: str, roots: Collection[int], groups: Collection[int], spare: Collection[int]) -> set[int]:
+def left_behind(
+    mark: str, roots: Collection[int], groups: Collection[int], spare: Collection[int]
+) -> set[int]:
     """What still runs of a rehearsal: marked with its folder, a descendant of `roots`, or in `groups`."""
     listed = list_processes()
     marked = {process.pid for process in listed if _has_mark(process.pid, mark)}
@@ -146,7 +148,7 @@ def end_left_behind(
     spare: Collection[int] = (),
     patience: float,
 ) -> set[int]:
-    """End what still runs of a rehearsal: SIGTERM, `patience` real seconds, SIGKILL. Answers what was found."""
+    """End what still runs of a rehearsal: SIGTERM, `patience` real seconds, SIGKILL. Answers what it was."""
     found = left_behind(mark, roots, groups, spare)
     everything, deadline = set(found), time.monotonic() + patience
     if found:

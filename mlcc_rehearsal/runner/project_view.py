@@ -101,7 +101,7 @@ def _with_salt_of(text: str, private: Path) -> str:
 
 @dataclass(frozen=True)
 class ProjectView:
-    """The view of `source` at `folder`. Several commands at once share it; `sync` is done by one at a time."""
+    """The view of `source` at `folder`. Several commands share it; `sync` is done by one at a time."""
 
     source: Path
     folder: Path
@@ -167,7 +167,7 @@ class ProjectView:
         return stacks
 
     def _sync_stacks(self, stacks: str, known: dict[str, str]) -> set[Path]:
-        """Copy stack files that are new or changed, drop those gone. Answers the paths that are never links."""
+        """Copy stack files that are new or changed, drop those gone. Answers what is never linked."""
         source, private = self.source / stacks, self.folder / stacks
         private.mkdir(parents=True, exist_ok=True)
         entries = sorted(source.iterdir()) if source.is_dir() else []
@@ -187,7 +187,9 @@ class ProjectView:
     @staticmethod
     def _sync_links(source: Path, folder: Path, private: set[Path]) -> None:
         wanted = {
-            path.name: path for path in source.iterdir() if path not in private and path.name not in _NOT_LINKED
+            path.name: path
+            for path in source.iterdir()
+            if path not in private and path.name not in _NOT_LINKED
         }
         for link in folder.iterdir():
             if link.is_symlink() and link.name not in wanted:

@@ -16,7 +16,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from mlcc_rehearsal.runner.project_view import ProjectView, find_project  # noqa: E402
+from mlcc_rehearsal.runner.project_view import ProjectView, find_project
 
 #: The file in a rehearsal's folder that tells this command what it needs to know.
 SETTINGS = "pulumi-command.json"
@@ -39,7 +39,7 @@ class Call:
 
 
 def parse_call(arguments: list[str], cwd: Path) -> Call:
-    """Take ``-C DIR``, ``-CDIR``, ``--cwd DIR`` and ``--cwd=DIR`` out of `arguments` (the last one counts)."""
+    """Take ``-C DIR``, ``-CDIR``, ``--cwd DIR`` and ``--cwd=DIR`` out of `arguments`; the last one counts."""
     folder, kept, position = cwd, list[str](), 0
     while position < len(arguments):
         argument = arguments[position]

@@ -42,7 +42,17 @@ def common_region(files: Mapping[str, Path]) -> str:
 
 def _init(pulumi: Path, stack: str, view: Path, environment: Mapping[str, str]) -> str | None:
     """Make one stack; answers what the CLI said when it failed."""
-    command = [str(pulumi), "stack", "init", "--stack", stack, "--no-select", "--non-interactive", "--color", "never"]
+    command = [
+        str(pulumi),
+        "stack",
+        "init",
+        "--stack",
+        stack,
+        "--no-select",
+        "--non-interactive",
+        "--color",
+        "never",
+    ]
     try:
         done = subprocess.run(
             command,
@@ -61,7 +71,7 @@ def _init(pulumi: Path, stack: str, view: Path, environment: Mapping[str, str]) 
 
 
 def make_stacks(pulumi: Path, stacks: list[str], view: Path, environment: Mapping[str, str]) -> None:
-    """Make `stacks` of the project at `view`, several at once. UserError with the CLI's words when one fails."""
+    """Make `stacks` of the project at `view`, several at once. UserError in the CLI's words if one fails."""
     with ThreadPoolExecutor(max(1, min(4, len(stacks)))) as pool:
         answers = pool.map(lambda stack: _init(pulumi, stack, view, environment), stacks)
         failures = [f"{stack}: {answer}" for stack, answer in zip(stacks, answers, strict=True) if answer]

@@ -1,8 +1,8 @@
 """A rehearsal from beginning to end.
 
 The account runs in this process, in threads; each thing that takes time at the start runs beside the others:
-plugins import what they need, the CLI makes the stacks, the account starts. After the command, everything that
-was started is ended and the private folder removed. The order in `Rehearsal.run` is the order of the story.
+plugins import what they need, the CLI makes the stacks, the account starts. After the command, everything
+that was started is ended and the private folder removed.
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from mlcc_infra.errors import UserError
 from mlcc_rehearsal.runner import environment, plugins, stacks
 from mlcc_rehearsal.runner.command import Command, Interrupted, Signals, Terminal
 from mlcc_rehearsal.runner.commands import write_commands, yaml_path
@@ -112,7 +111,14 @@ class Rehearsal:
 
     def _start_watchdog(self, folder: RunFolder) -> None:
         self._watchdog = subprocess.Popen(
-            [sys.executable, "-I", "-S", str(_WATCHDOG), str(folder.path), "keep" if folder.kept else "remove"],
+            [
+                sys.executable,
+                "-I",
+                "-S",
+                str(_WATCHDOG),
+                str(folder.path),
+                "keep" if folder.kept else "remove",
+            ],
             stdin=subprocess.PIPE,
             text=True,
             start_new_session=True,
@@ -133,7 +139,9 @@ class Rehearsal:
 
     def _prepare_engine(self, folder: RunFolder, base: dict[str, str], project: Project | None) -> Engine:
         engine = locate(os.environ, base["PATH"])
-        write_commands(folder, pulumi=engine.pulumi, checkout=find_checkout(project.root) if project else None)
+        write_commands(
+            folder, pulumi=engine.pulumi, checkout=find_checkout(project.root) if project else None
+        )
         if self._real_plugins is not None and self._real_plugins.is_dir():
             (folder.pulumi_home / "plugins").symlink_to(self._real_plugins)
         if project is not None:

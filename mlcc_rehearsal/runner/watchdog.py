@@ -15,7 +15,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from mlcc_rehearsal.runner.processes import end_left_behind  # noqa: E402
+from mlcc_rehearsal.runner.processes import end_left_behind
 
 #: Real seconds that processes have to end by themselves.
 PATIENCE_SECONDS = 2.0

@@ -16,7 +16,7 @@ def is_given(value: Any) -> bool:
 
 
 def configuration_json(values: Any) -> pulumi.Output[str] | None:
-    """Configuration values as text with sorted keys, so that their order is never a difference; None for none."""
+    """Configuration values as text with sorted keys, so that order is no difference; None for none."""
     if values is None:
         return None
     return pulumi.Output.from_input(values).apply(

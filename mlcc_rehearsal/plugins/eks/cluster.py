@@ -6,7 +6,7 @@ import asyncio
 import ssl
 import urllib.error
 import urllib.request
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pulumi
@@ -48,7 +48,7 @@ def _is_healthy(endpoint: str) -> bool:
 
 
 class Cluster(pulumi.ComponentResource):
-    """The component. `inputs` are as the engine sends them, checked by `mlcc_rehearsal.plugins.eks.options`."""
+    """The component. `inputs` are as the engine sends them, and checked (see the module `options`)."""
 
     def __init__(
         self, name: str, inputs: Mapping[str, Any], opts: pulumi.ResourceOptions | None = None
@@ -88,7 +88,7 @@ class Cluster(pulumi.ComponentResource):
         return options
 
     def _credential_options(self) -> Any:
-        """As given, else the profile of the `aws` namespace. (AWS_PROFILE is the engine's; a rehearsal has none.)"""
+        """As given, else the profile of the `aws` namespace; a rehearsal has no AWS_PROFILE to look at."""
         given = self._inputs.get("providerCredentialOpts")
         profile = pulumi.Config("aws").get("profile")
         return {"profileName": profile} if given is None and profile else given
@@ -100,7 +100,7 @@ class Cluster(pulumi.ComponentResource):
         if vpc_id is None:
             call = pulumi.InvokeOutputOptions(parent=self)
             vpc_id = aws.ec2.get_vpc_output(default=True, opts=call).id
-            filters = [aws.ec2.GetSubnetsFilterArgs(name="vpc-id", values=[vpc_id])]
+            filters: Any = vpc_id.apply(lambda known: [{"name": "vpc-id", "values": [known]}])
             subnets = aws.ec2.get_subnets_output(filters=filters, opts=call).ids
         if inputs.get("subnetIds") is not None:
             subnets = inputs["subnetIds"]
@@ -161,12 +161,13 @@ class Cluster(pulumi.ComponentResource):
 
     def _cluster(self) -> aws.eks.Cluster:
         inputs = self._inputs
-        network, mode = None, inputs.get("authenticationMode")
+        mode = inputs.get("authenticationMode")
+        network: Any = None
         if is_given(inputs.get("kubernetesServiceIpAddressRange")) or is_given(inputs.get("ipFamily")):
             network = pulumi.Output.all(
                 inputs.get("kubernetesServiceIpAddressRange"), inputs.get("ipFamily")
             ).apply(_network_config)
-        self.encryption = None
+        self.encryption: Any = None
         if is_given(inputs.get("encryptionConfigKeyArn")):
             self.encryption = pulumi.Output.from_input(inputs["encryptionConfigKeyArn"]).apply(
                 lambda key: {"provider": {"keyArn": key}, "resources": ["secrets"]}
@@ -208,7 +209,7 @@ class Cluster(pulumi.ComponentResource):
         )
 
     def _endpoint(self) -> pulumi.Output[str]:
-        """The endpoint; asked for its health first, in an update, when public access was asked for by name."""
+        """The endpoint; in an update its health is asked for first, if public access was set by name."""
         if pulumi.runtime.is_dry_run() or not is_given(self._inputs.get("endpointPublicAccess")):
             return self.cluster.endpoint
 
@@ -231,7 +232,7 @@ class Cluster(pulumi.ComponentResource):
         ).apply(lambda known: kubeconfig(**known, with_profile=with_profile))
 
     def _node_access(self) -> kubernetes.core.v1.ConfigMap | None:
-        """aws-auth, where the authentication mode knows it. No role of ours is in it: there is no node group."""
+        """aws-auth, where the authentication mode knows it; without a node group no role is in it."""
         if self._inputs.get("authenticationMode") == "API":
             return None
         return kubernetes.core.v1.ConfigMap(
@@ -322,7 +323,7 @@ class Cluster(pulumi.ComponentResource):
         )
 
     def _results(self) -> dict[str, Any]:
-        """The component's outputs, as its SDK class has them; those that a fuller cluster has are empty texts."""
+        """The component's outputs, as its SDK class has them; what only a fuller cluster has is empty."""
         shared = self._kubeconfig(with_profile=False)
         issuer = self.cluster.identities.apply(_issuer)
         group_id = self._group_id()
@@ -363,7 +364,7 @@ def _network_config(known: list[Any]) -> dict[str, Any]:
     return _without_none({"serviceIpv4Cidr": cidr if family == "ipv4" else None, "ipFamily": family})
 
 
-def _issuer(identities: list[Any]) -> str:
+def _issuer(identities: Sequence[Any]) -> str:
     if identities and identities[0].oidcs:
         return str(identities[0].oidcs[0].issuer)
     return ""

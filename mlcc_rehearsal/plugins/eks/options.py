@@ -1,4 +1,4 @@
-"""Which inputs the published component knows, which of them are modelled here, and what is said of the others."""
+"""Which inputs the published component knows, which are modelled here, and what is said of the others."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ MODELLED = frozenset(
         "accessEntries", "authenticationMode", "bootstrapSelfManagedAddons", "clusterSecurityGroup",
         "clusterSecurityGroupTags", "clusterTags", "corednsAddonOptions", "deletionProtection",
         "enableConfigMapMutable", "enabledClusterLogTypes", "encryptionConfigKeyArn", "endpointPrivateAccess",
-        "endpointPublicAccess", "ipFamily", "kubeProxyAddonOptions", "kubernetesServiceIpAddressRange", "name",
-        "nodeSecurityGroupTags", "privateSubnetIds", "providerCredentialOpts", "publicAccessCidrs",
-        "publicSubnetIds", "serviceRole", "skipDefaultNodeGroup", "skipDefaultSecurityGroups", "subnetIds", "tags",
-        "upgradePolicy", "useDefaultVpcCni", "version", "vpcCniOptions", "vpcId",
+        "endpointPublicAccess", "ipFamily", "kubeProxyAddonOptions", "kubernetesServiceIpAddressRange",
+        "name", "nodeSecurityGroupTags", "privateSubnetIds", "providerCredentialOpts", "publicAccessCidrs",
+        "publicSubnetIds", "serviceRole", "skipDefaultNodeGroup", "skipDefaultSecurityGroups", "subnetIds",
+        "tags", "upgradePolicy", "useDefaultVpcCni", "version", "vpcCniOptions", "vpcId",
     }
 )  # fmt: skip
 
@@ -35,9 +35,9 @@ REASONS = {
     "creationRoleProvider": "the component itself takes it from Node.js programs only",
     **dict.fromkeys(
         (
-            "desiredCapacity", "gpu", "instanceProfileName", "instanceType", "maxSize", "minSize", "nodeAmiId",
-            "nodeAssociatePublicIpAddress", "nodeGroupOptions", "nodePublicKey", "nodeRootVolumeEncrypted",
-            "nodeRootVolumeSize", "nodeSubnetIds", "nodeUserData",
+            "desiredCapacity", "gpu", "instanceProfileName", "instanceType", "maxSize", "minSize",
+            "nodeAmiId", "nodeAssociatePublicIpAddress", "nodeGroupOptions", "nodePublicKey",
+            "nodeRootVolumeEncrypted", "nodeRootVolumeSize", "nodeSubnetIds", "nodeUserData",
         ),
         f"it shapes {_NODE_GROUP}",
     ),
@@ -73,10 +73,8 @@ _NESTED: dict[str, type] = {
 
 
 def _unknown(path: str, name: str, input_type: type) -> Refusal:
-    return Refusal(
-        path,
-        f"pulumi_eks.{input_type.__name__.removesuffix('Args')} has no input {name!r} in the installed version",
-    )
+    kind = input_type.__name__.removesuffix("Args")
+    return Refusal(path, f"pulumi_eks.{kind} has no input {name!r} in the installed version")
 
 
 def _check_nested(inputs: Mapping[str, Any]) -> Iterator[Refusal]:
@@ -105,9 +103,11 @@ def refusals(inputs: Mapping[str, Any]) -> list[Refusal]:
     """Everything in a cluster's inputs that the published component or this stand-in does not take."""
     known = known_names(pulumi_eks.ClusterArgs)
     found = [_unknown(name, name, pulumi_eks.ClusterArgs) for name in sorted(set(inputs) - known)]
-    for name in sorted(set(inputs) & known - MODELLED):
-        if is_set(inputs[name]):
-            found.append(_not_modelled(name, REASONS.get(name, "")))
+    found += [
+        _not_modelled(name, REASONS.get(name, ""))
+        for name in sorted(set(inputs) & known - MODELLED)
+        if is_set(inputs[name])
+    ]
     if not inputs.get("skipDefaultNodeGroup"):
         found.append(Refusal("skipDefaultNodeGroup", f"without it the component makes {_NODE_GROUP}"))
     if inputs.get("subnetIds") is not None and (

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextvars
 import logging
 import shutil
 import threading
@@ -32,8 +31,8 @@ _STOP_SECONDS = 2.0
 _NO_MESSAGE_LIMIT = [("grpc.max_receive_message_length", -1), ("grpc.max_send_message_length", -1)]
 #: The published component says this, and nothing else, when it finds no `aws` command.
 NO_AWS_COMMAND = (
-    "Could not find aws CLI for EKS. See "
-    "https://docs.aws.amazon.com/cli/latest/userguide/getting-started-install.html for installation instructions."
+    "Could not find aws CLI for EKS. See https://docs.aws.amazon.com/cli/latest/userguide/"
+    "getting-started-install.html for installation instructions."
 )
 
 
@@ -74,22 +73,15 @@ class EksComponents(Provider):
 
 
 class Servicer(ProviderServicer):
-    """The SDK's servicer, attachable and by several engines at once: each peer has the address of its engine."""
-
-    _engine: contextvars.ContextVar[str] = contextvars.ContextVar("eks_engine_address")
+    """The SDK's servicer, for several engines at once: each peer has the address of its engine."""
 
     def __init__(self, provider: Provider) -> None:
-        self._engines: dict[str, str] = {}
         super().__init__(provider, [], "")
+        self._engines: dict[str, str] = {}
 
-    # The SDK keeps one address; ours depends on which engine's call is being served.
-    @property  # type: ignore[override]
-    def engine_address(self) -> str:
-        return self._engine.get("")
-
-    @engine_address.setter
-    def engine_address(self, address: str) -> None:
-        self._engine.set(address)
+    def _serve_engine_of(self, context: Any) -> None:
+        # Read at once by the SDK's methods, before they first give way to another call.
+        self.engine_address = self._engines.get(context.peer(), "")
 
     async def Attach(self, request: Any, context: Any) -> Any:
         self._engines[context.peer()] = request.address
@@ -112,14 +104,14 @@ class Servicer(ProviderServicer):
         return empty_pb2.Empty()
 
     async def Construct(self, request: Any, context: Any) -> Any:
-        self._engine.set(self._engines.get(context.peer(), ""))
+        self._serve_engine_of(context)
         try:
             return await self._construct(request, context)
         except Exception as error:  # noqa: BLE001 - the border of the process: told to the engine
             await self._abort(context, error)
 
     async def Call(self, request: Any, context: Any) -> Any:
-        self._engine.set(self._engines.get(context.peer(), ""))
+        self._serve_engine_of(context)
         try:
             return await self._call(request, context)
         except Exception as error:  # noqa: BLE001 - the border of the process: told to the engine

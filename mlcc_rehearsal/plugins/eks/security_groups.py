@@ -101,8 +101,8 @@ def node_security_group(
         f"{name}-eksExtApiServerClusterIngressRule",
         parent,
         **into,
-        description="Allow pods running extension API servers on port 443 to receive communication from cluster "
-        "control plane",
+        description="Allow pods running extension API servers on port 443 to receive communication from "
+        "cluster control plane",
         from_port=443,
         to_port=443,
         protocol="tcp",

@@ -1,4 +1,4 @@
-"""The component ``eks:index:VpcCniAddon`` inside the cluster, and the configuration it hands to the add-on."""
+"""The component ``eks:index:VpcCniAddon`` in the cluster, and the configuration it hands to the add-on."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def _text(value: Any) -> str:
 
 
 def environment(options: Mapping[str, Any]) -> tuple[dict[str, str], dict[str, str]]:
-    """The environment of the CNI's container and of its init container. ValueError for contradicting options."""
+    """The environment of the CNI's container and its init container. ValueError for contradictions."""
     if options.get("cniExternalSnat") and options.get("externalSnat"):
         raise ValueError("Please specify one of `cniExternalSnat` or `externalSnat` in your VpcCniOptions")
     main = {
