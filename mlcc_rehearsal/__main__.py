@@ -10,6 +10,7 @@ import argparse
 import math
 import os
 import sys
+import traceback
 from pathlib import Path
 
 from mlcc_infra.errors import UserError
@@ -52,9 +53,9 @@ def main(argv: list[str]) -> int:
     arguments = parser.parse_args([*options, "--", *command])
     if arguments.faults is not None and not arguments.faults.is_file():
         parser.error(f"--faults: there is no file {arguments.faults}")
-    from mlcc_rehearsal.runner.supervisor import Options, rehearse
-
     try:
+        from mlcc_rehearsal.runner.supervisor import Options, rehearse
+
         return rehearse(
             Options(
                 command=tuple(arguments.command),
@@ -65,9 +66,21 @@ def main(argv: list[str]) -> int:
                 real_plugins=arguments.real_plugins,
             )
         )
-    except UserError as error:
-        print(f"mlcc-infra rehearse: {error}", file=sys.stderr)
+    except Exception as error:  # noqa: BLE001 - the border to the user: everything becomes one clear block
+        _show(error)
         return FAILED
+
+
+def _show(error: Exception) -> None:
+    if os.environ.get("MLCC_DEBUG", "") not in ("", "0"):
+        traceback.print_exception(error)
+    elif isinstance(error, UserError):
+        print(f"mlcc-infra rehearse: {error}", file=sys.stderr)
+    else:
+        print(
+            f"mlcc-infra rehearse: {type(error).__name__}: {error}\n  MLCC_DEBUG=1 shows where it came from",
+            file=sys.stderr,
+        )
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ that was started is ended and the private folder removed.
 from __future__ import annotations
 
 import contextlib
+import logging
 import os
 import subprocess
 import sys
@@ -46,7 +47,7 @@ class Options:
 def say(text: str) -> None:
     """One message to the user, on the standard error stream: the command's output is its own."""
     with contextlib.suppress(OSError):  # the terminal hung up
-        print(f"rehearsal: {text}", file=sys.stderr, flush=True)
+        print(f"rehearsal: {text}", file=sys.__stderr__, flush=True)
 
 
 @dataclass(frozen=True)
@@ -86,6 +87,7 @@ class Rehearsal:
     def _start(self, folder: RunFolder, cleanup: contextlib.ExitStack) -> dict[str, str]:
         """Start everything the command needs and answer its environment."""
         ambient = dict(os.environ)
+        cleanup.enter_context(_output_to(folder.logs / "account.log"))
         if self.options.real_plugins:
             self._real_plugins = Path(ambient.get("PULUMI_HOME") or Path.home() / ".pulumi") / "plugins"
         cleanup.callback(self._end_children, folder)
@@ -179,8 +181,7 @@ class Rehearsal:
     def _rehearse(self, folder: RunFolder, values: dict[str, str]) -> int:
         self._announce(folder)
         terminal = Terminal()
-        with _standard_streams_flushed():
-            command = Command(list(self.options.command), values, terminal)
+        command = Command(list(self.options.command), values, terminal)
         self._tell_watchdog(f"command {command.group}")
         try:
             return command.run(self._signals, self._check_plugins, self._children)
@@ -228,11 +229,14 @@ class Rehearsal:
 
 
 @contextlib.contextmanager
-def _standard_streams_flushed() -> Iterator[None]:
-    for stream in (sys.stdout, sys.stderr):
-        with contextlib.suppress(OSError):
-            stream.flush()
-    yield
+def _output_to(log: Path) -> Iterator[None]:
+    """Write what libraries in this process print, warn and log into `log`: the streams are the command's."""
+    with log.open("a", buffering=1) as file, contextlib.redirect_stdout(file), contextlib.redirect_stderr(file):
+        logging.basicConfig(stream=file, level=logging.WARNING, force=True)
+        logging.captureWarnings(True)
+        yield
+        logging.captureWarnings(False)
+        logging.basicConfig(handlers=[logging.NullHandler()], force=True)
 
 
 def rehearse(options: Options) -> int:
