@@ -1,0 +1,241 @@
+"""A vanilla EKS stack from first to last on the real engine, judged by what the account holds."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.engine.rehearsed import Rehearsal, rehearse
+
+DRIVER = Path(__file__).parent / "scripts" / "vanilla_eks_life.py"
+RETAINED = [
+    "attachment mlcc-demo-eks-cluster-role/arn:aws:iam::aws:policy/AmazonEKSClusterPolicy",
+    "attachment mlcc-demo-eks-node-role/arn:aws:iam::aws:policy/AmazonEC2ContainerRegistryPullOnly",
+    "attachment mlcc-demo-eks-node-role/arn:aws:iam::aws:policy/AmazonEKSWorkerNodePolicy",
+    "attachment mlcc-demo-eks-node-role/arn:aws:iam::aws:policy/AmazonEKS_CNI_Policy",
+    "attachment mlcc-demo-fargate-pod-exec-role/arn:aws:iam::aws:policy/AmazonEKSFargatePodExecutionRolePolicy",
+    "role mlcc-demo-eks-cluster-role",
+    "role mlcc-demo-eks-node-role",
+    "role mlcc-demo-fargate-pod-exec-role",
+]
+TAG_KEYS = {
+    "mlcc:managed-by",
+    "mlcc:profile",
+    "mlcc:module",
+    "mlcc:region",
+    "mlcc:stack",
+    "mlcc:resource",
+    "mlcc:origin",
+}
+
+
+@pytest.fixture(scope="module")
+def life(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    folder = tmp_path_factory.mktemp("life")
+    result = folder / "life.json"
+    rehearsal: Rehearsal = rehearse([sys.executable, str(DRIVER), str(result)], folder=folder)
+    assert rehearsal.code == 0, rehearsal.output
+    acts: dict[str, Any] = json.loads(result.read_text())
+    acts["calls"] = rehearsal.calls
+    return acts
+
+
+def new_in(acts: dict[str, Any], act: str) -> list[str]:
+    before = set(acts["start"]["account"])
+    return [line for line in acts[act]["account"] if line not in before]
+
+
+def resources(acts: dict[str, Any], act: str) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = acts[act]["state"]["deployment"]["resources"]
+    return found
+
+
+def custom(acts: dict[str, Any], act: str, prefix: str = "aws:") -> list[dict[str, Any]]:
+    return [
+        found for found in resources(acts, act) if found["type"].startswith(prefix) and found.get("custom")
+    ]
+
+
+@pytest.mark.parametrize(
+    "act", ["up", "no-op up", "repair", "after repair", "destroy", "second up", "second destroy"]
+)
+def test_every_act_succeeds(life: dict[str, Any], act: str) -> None:
+    assert life[act]["code"] == 0, life[act]["output"]
+
+
+def test_up_makes_the_cluster_and_what_it_needs(life: dict[str, Any]) -> None:
+    made = new_in(life, "up")
+    assert "EKS cluster mlcc-demo-eks" in made
+    assert "role mlcc-demo-eks-inference-role" in made
+    assert "policy mlcc-demo-eks-alb-controller-policy" in made
+    assert len([line for line in made if line.startswith("Subnets ")]) == 4
+    assert len([line for line in made if line.startswith("NatGateways ")]) == 1
+    keys = {line.rsplit("/", 1)[-1] for line in made if line.startswith("parameter /mlcc/demo/eks/")}
+    assert keys == {
+        "EksClusterArn",
+        "EksClusterName",
+        "ClusterSecurityGroupId",
+        "VpcId",
+        "PrivateSubnetIds",
+        "OidcProviderArn",
+        "EksInferenceRoleArn",
+        "AlbControllerRoleArn",
+        "EksClusterRoleArn",
+        "EksNodeRoleArn",
+        "FargatePodExecRoleArn",
+    }
+
+
+def test_a_second_up_writes_nothing(life: dict[str, Any]) -> None:
+    assert new_in(life, "no-op up") == new_in(life, "up")
+
+
+def test_drift_of_a_roles_trust_is_repaired(life: dict[str, Any]) -> None:
+    statements = life["repaired"]["trust"]["Statement"]
+    assert [statement["Principal"] for statement in statements] == [{"Service": "ec2.amazonaws.com"}]
+
+
+def test_a_detached_wanted_policy_is_attached_again(life: dict[str, Any]) -> None:
+    assert "arn:aws:iam::aws:policy/AmazonEKSWorkerNodePolicy" in life["repaired"]["attached"]
+
+
+def test_a_foreign_policy_stays_and_is_reported(life: dict[str, Any]) -> None:
+    assert "arn:aws:iam::aws:policy/AmazonS3ReadOnlyAccess" in life["repaired"]["attached"]
+    output = " ".join(life["repair"]["output"].split())
+    assert re.search(r"mlcc-demo-eks-node-role also carries .*AmazonS3ReadOnlyAccess.*left alone", output)
+
+
+def test_a_deleted_addon_comes_back(life: dict[str, Any]) -> None:
+    assert life["repaired"]["addon"] == "ACTIVE"
+
+
+def test_a_removed_subnet_tag_comes_back(life: dict[str, Any]) -> None:
+    assert life["repaired"]["subnet_tags"]["kubernetes.io/role/internal-elb"] == "1"
+
+
+@pytest.mark.parametrize("act", ["destroy", "second destroy"])
+def test_after_a_destroy_the_account_holds_the_retained_resources_and_nothing_else(
+    life: dict[str, Any], act: str
+) -> None:
+    assert new_in(life, act) == RETAINED
+
+
+def test_the_printed_retained_list_is_what_the_account_holds(life: dict[str, Any]) -> None:
+    listed = sorted(f"{item['kind']} {item['name']}" for item in life["retained"]["listed"])
+    assert listed == RETAINED
+
+
+def test_up_after_a_destroy_imports_exactly_the_retained_list(life: dict[str, Any]) -> None:
+    output = life["second up"]["output"]
+    assert re.search(rf"= {len(RETAINED)} imported\b", output), output[-3000:]
+    imported = [found for found in custom(life, "second up") if found.get("importID")]
+    assert sorted(found["importID"] for found in imported) == sorted(
+        line.split(" ", 1)[1] for line in RETAINED
+    )
+
+
+def test_nobody_declares_the_creators_access_entry(life: dict[str, Any]) -> None:
+    creations = [call for call in life["calls"] if call["operation"] == "CreateAccessEntry"]
+    assert [call["error"] for call in creations if call["error"]] == []
+
+
+def test_no_mutating_call_of_the_whole_life_failed_for_another_reason_than_waiting(
+    life: dict[str, Any],
+) -> None:
+    waits = {
+        # IAM tells other services about a role with a delay; interfaces outlive what they belonged to.
+        ("eks", "CreateCluster", "InvalidParameterException"),
+        ("eks", "CreateNodegroup", "InvalidParameterException"),
+        ("ec2", "DeleteSubnet", "DependencyViolation"),
+        ("ec2", "DeleteSecurityGroup", "DependencyViolation"),
+        ("ec2", "DeleteVpc", "DependencyViolation"),
+        ("ec2", "DetachInternetGateway", "DependencyViolation"),
+    }
+    failed = {
+        (call["service"], call["operation"], call["error"])
+        for call in life["calls"]
+        if call["mutating"] and call["error"]
+    }
+    assert failed - waits == set()
+
+
+class TestComponentContracts:
+    """What holds for every component, read from the state that the engine wrote."""
+
+    def test_tokens_name_area_and_class(self, life: dict[str, Any]) -> None:
+        tokens = {found["type"] for found in resources(life, "up") if found["type"].startswith("mlcc:")}
+        assert tokens == {
+            "mlcc:iam:ServiceRoles",
+            "mlcc:iam:ServiceAccountRole",
+            "mlcc:network:Network",
+            "mlcc:eks:EksBase",
+            "mlcc:eks:ClusterCharts",
+            "mlcc:outputs:PublishedOutputs",
+        }
+
+    def test_every_taggable_child_carries_all_tags(self, life: dict[str, Any]) -> None:
+        for found in custom(life, "up"):
+            if "tagsAll" in (found.get("outputs") or {}):
+                tags = found["outputs"].get("tags") or {}
+                assert set(tags) >= TAG_KEYS, found["urn"]
+                assert tags["mlcc:origin"] == "created", found["urn"]
+
+    def test_the_resource_tag_is_unique(self, life: dict[str, Any]) -> None:
+        seen = [
+            found["outputs"]["tags"]["mlcc:resource"]
+            for found in custom(life, "up")
+            if "tagsAll" in (found.get("outputs") or {})
+        ]
+        assert len(seen) == len(set(seen))
+
+    def test_components_register_their_outputs(self, life: dict[str, Any]) -> None:
+        for found in resources(life, "up"):
+            if found["type"].startswith("mlcc:"):
+                assert found.get("outputs"), found["urn"]
+
+    def test_exactly_the_retained_list_is_retained_in_the_state(self, life: dict[str, Any]) -> None:
+        kept = [found for found in custom(life, "up") if found.get("retainOnDelete")]
+        assert len(kept) == len(RETAINED)
+        assert {found["type"] for found in kept} == {
+            "aws:iam/role:Role",
+            "aws:iam/rolePolicyAttachment:RolePolicyAttachment",
+        }
+
+    def test_children_have_their_component_as_parent(self, life: dict[str, Any]) -> None:
+        for found in resources(life, "up"):
+            if found["type"].startswith(("aws:", "pulumi-python:", "kubernetes:")):
+                assert "pulumi:pulumi:Stack::" not in found["parent"], found["urn"]
+
+    def test_no_resource_uses_a_default_aws_or_kubernetes_provider(self, life: dict[str, Any]) -> None:
+        providers = {found.get("provider", "") for found in resources(life, "up")}
+        assert not [
+            provider for provider in providers if re.search(r"providers:(aws|kubernetes)::default", provider)
+        ]
+
+    def test_no_exclusive_policy_owner_is_registered(self, life: dict[str, Any]) -> None:
+        for found in custom(life, "up"):
+            assert found["type"] != "aws:iam/policyAttachment:PolicyAttachment"
+            if found["type"] == "aws:iam/role:Role":
+                assert not {"managedPolicyArns", "inlinePolicies"} & set(found["inputs"])
+
+    def test_every_addon_overwrites_on_create_and_on_update(self, life: dict[str, Any]) -> None:
+        addons = custom(life, "up", "aws:eks/addon:Addon")
+        assert {found["inputs"]["addonName"] for found in addons} == {
+            "coredns",
+            "eks-pod-identity-agent",
+            "kube-proxy",
+            "vpc-cni",
+        }
+        for found in addons:
+            flags = {found["inputs"][f"resolveConflictsOn{moment}"] for moment in ("Create", "Update")}
+            assert flags == {"OVERWRITE"}, found["urn"]
+
+    def test_the_state_holds_no_secret_and_no_credentials(self, life: dict[str, Any]) -> None:
+        text = json.dumps(life["up"]["state"]["deployment"]["resources"])
+        assert "AKIA" not in text
+        assert "k8s-aws-v1" not in text
