@@ -12,6 +12,7 @@ import collections.abc
 import functools
 import importlib
 import inspect
+import sys
 import types
 import typing
 from collections.abc import Mapping
@@ -151,6 +152,13 @@ def _object(cls: type, inputs: bool) -> Shape:
     )
 
 
+def _arguments_class(cls: type, name: str) -> type:
+    # Where a nested type has the name already, the generator calls the arguments ...InitArgs.
+    own = sys.modules[cls.__module__]
+    found = getattr(own, f"{name}InitArgs", None) or getattr(own, f"{name}Args")
+    return typing.cast("type", found)
+
+
 @functools.cache
 def resource(token: str) -> ResourceShape:
     """The shape of a resource type such as ``aws:iam/role:Role``; UnknownTypeError when there is none."""
@@ -160,7 +168,7 @@ def resource(token: str) -> ResourceShape:
         raise UnknownTypeError(f"the installed pulumi_aws has no resource type {token}")
     return ResourceShape(
         token,
-        inputs=_object(getattr(module, f"{name}Args"), True),
+        inputs=_object(_arguments_class(cls, name), True),
         outputs=Shape("object", fields={n: _shape(a, False) for n, a in _types.resource_types(cls).items()}),
     )
 
