@@ -1,8 +1,8 @@
 """``python -m mlcc_rehearsal.cloud``: a bare cloud for debugging, or what it models.
 
-    python -m mlcc_rehearsal.cloud [serve] [--speed N] [--port N] [--faults FILE] [--api-log FILE]
-    python -m mlcc_rehearsal.cloud laws [--json]
-    python -m mlcc_rehearsal.cloud durations [--json]
+python -m mlcc_rehearsal.cloud [serve] [--speed N] [--port N] [--faults FILE] [--api-log FILE]
+python -m mlcc_rehearsal.cloud laws [--json]
+python -m mlcc_rehearsal.cloud durations [--json]
 """
 
 from __future__ import annotations

@@ -165,7 +165,9 @@ def _actions_match(statement: Mapping[str, Any], action: str) -> bool:
     return any(_glob(p.lower(), lowered) for p in _as_list(statement.get("Action")))
 
 
-def _resources_match(statement: Mapping[str, Any], resource: str, context: Mapping[str, ContextValue]) -> bool:
+def _resources_match(
+    statement: Mapping[str, Any], resource: str, context: Mapping[str, ContextValue]
+) -> bool:
     def hit(pattern: str) -> bool:
         expanded = _substitute(pattern, context)
         return expanded is not None and _glob(expanded, resource)

@@ -156,7 +156,9 @@ EC2_TAGS = _law(
 
 # --- EKS: clusters ---------------------------------------------------------------------------------------
 CLUSTER_EXISTS = _law(
-    "eks-cluster-exists", "A cluster's name is unique in account and region.", "Amazon EKS API reference, CreateCluster"
+    "eks-cluster-exists",
+    "A cluster's name is unique in account and region.",
+    "Amazon EKS API reference, CreateCluster",
 )
 EKS_PARAMETERS = _law(
     "eks-parameters",
@@ -272,8 +274,28 @@ NODES_WAY_OUT = _law(
     "NodeCreationFailure.",
     f"{_EKSUG}, 'Deploy private clusters with limited internet access', 'Troubleshoot'",
 )
+NODES_NEED_CNI = _law(
+    "eks-nodes-need-cni",
+    "Nodes are not ready without the VPC CNI: a cluster made without self-managed add-ons needs the vpc-cni "
+    "add-on for its first node group.",
+    f"{_EKSUG}, 'Create an Amazon EKS cluster' (bootstrapSelfManagedAddons); Kubernetes, NetworkPluginNotReady",
+)
+NODE_PARAMETERS = _law(
+    "eks-node-group-parameters",
+    "Instance types exist and suit the AMI type, sizes are in order, nodes are not newer than the cluster.",
+    f"Amazon EKS API reference, CreateNodegroup; {_BOTO} eks",
+    unverified=True,
+)
+NODE_AMI = _law(
+    "eks-node-ami",
+    "Amazon Linux 2 AMIs are offered up to Kubernetes 1.32.",
+    f"{_EKSUG}, 'Upgrade from Amazon Linux 2 to Amazon Linux 2023'",
+    versions="Kubernetes 1.33 and later",
+)
 NODE_GROUP_EXISTS = _law(
-    "eks-node-group-exists", "A node group's name is unique in its cluster.", "Amazon EKS API reference, CreateNodegroup"
+    "eks-node-group-exists",
+    "A node group's name is unique in its cluster.",
+    "Amazon EKS API reference, CreateNodegroup",
 )
 FARGATE_ONE_DELETING = _law(
     "eks-fargate-one-deleting",

@@ -43,7 +43,9 @@ class Cloud:
     :ivar clock: modelled time; ``clock.advance(seconds)`` lets it pass.
     """
 
-    def __init__(self, options: CloudOptions, rehearsed: RehearsedAccount, journal: Journal, faults: Faults) -> None:
+    def __init__(
+        self, options: CloudOptions, rehearsed: RehearsedAccount, journal: Journal, faults: Faults
+    ) -> None:
         self.options = options
         self.account = rehearsed
         self.clock = rehearsed.clock
@@ -57,7 +59,10 @@ class Cloud:
             "127.0.0.1", options.port, application, threaded=True, request_handler=_QuietHandler
         )
         self._thread = threading.Thread(
-            target=self._server.serve_forever, kwargs={"poll_interval": 0.05}, name="rehearsal-cloud", daemon=True
+            target=self._server.serve_forever,
+            kwargs={"poll_interval": 0.05},
+            name="rehearsal-cloud",
+            daemon=True,
         )
 
     @classmethod

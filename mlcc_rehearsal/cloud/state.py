@@ -22,7 +22,8 @@ def summarize(account: RehearsedAccount) -> dict[str, Any]:
         regions[region] = _ec2(ec2)
     for region, eks in list(eks_backends[account.account_id].items()):
         regions.setdefault(region, {})["clusters"] = {
-            name: _cluster(cluster) for name, cluster in eks.clusters.items()  # type: ignore[attr-defined]
+            name: _cluster(cluster)
+            for name, cluster in eks.clusters.items()  # type: ignore[attr-defined]
         }
     for region, ssm in list(ssm_backends[account.account_id].items()):
         regions.setdefault(region, {})["parameters"] = sorted(
@@ -71,6 +72,7 @@ def _cluster(cluster: Any) -> dict[str, Any]:
         "status": cluster.status,
         "version": cluster.version,
         "node_groups": {name: group.description["status"] for name, group in cluster.node_groups.items()},
+        "node_groups_waiting": {n: g.why_not for n, g in cluster.node_groups.items() if g.why_not},
         "fargate_profiles": {name: profile["status"] for name, profile in cluster.fargate_profiles.items()},
         "addons": {name: addon["status"] for name, addon in cluster.addons.items()},
         "access_entries": sorted(cluster.access_entries),

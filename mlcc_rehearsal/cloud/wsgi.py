@@ -60,9 +60,7 @@ class Application:
             clock.real_sleep(fault.seconds)
         with self._account.lock:
             clock.run_due()
-            principal = (
-                principal_of(self._account, request.access_key_id) if request.access_key_id else None
-            )
+            principal = principal_of(self._account, request.access_key_id) if request.access_key_id else None
             current = CurrentRequest(
                 request.service,
                 request.operation,
@@ -73,7 +71,9 @@ class Application:
             )
             token = current_request.set(current)
             try:
-                answer = self._carry_out(environ, request, principal, [f for f in struck if f.effect != "delay"])
+                answer = self._carry_out(
+                    environ, request, principal, [f for f in struck if f.effect != "delay"]
+                )
             finally:
                 current_request.reset(token)
             self._note(request, current, answer)
@@ -99,8 +99,12 @@ class Application:
         except ServiceException as error:
             return _as_answer(render(request.service, error))
         except NotImplementedError as missing:
-            message = f"the rehearsal cloud does not implement {request.service}:{request.operation} ({missing})"
-            return _as_answer(render(request.service, AwsError("RehearsalNotImplemented", message, status=501)))
+            message = (
+                f"the rehearsal cloud does not implement {request.service}:{request.operation} ({missing})"
+            )
+            return _as_answer(
+                render(request.service, AwsError("RehearsalNotImplemented", message, status=501))
+            )
         except Exception as broken:
             # A defect of the cloud must not look like AWS refusing something. 501 is not retried by SDKs.
             log.exception("%s:%s broke the rehearsal cloud", request.service, request.operation)

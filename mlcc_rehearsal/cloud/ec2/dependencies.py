@@ -51,7 +51,7 @@ class Dependencies(EC2Backend):
         group = self.get_security_group_by_name_or_id(group_id or name or "")
         if group is not None:
             if group.name == "default":
-                message = f"the specified group: \"{group.id}\" name: \"default\" cannot be deleted by a user"
+                message = f'the specified group: "{group.id}" name: "default" cannot be deleted by a user'
                 raise laws.DEFAULT_GROUP.broken(EC2ClientError("CannotDelete", message))
             if self.users_of_group(group.id):
                 message = f"resource {group.id} has a dependent object"
@@ -72,7 +72,9 @@ class Dependencies(EC2Backend):
         contents = [s.id for subnets in self.subnets.values() for s in subnets.values() if s.vpc_id == vpc_id]
         contents += [g.id for g in self.internet_gateways.values() if g.vpc and g.vpc.id == vpc_id]
         contents += [g.id for g in self.groups[vpc_id].values() if g.name != "default"]
-        contents += [t.id for t in self.route_tables.values() if t.vpc_id == vpc_id and not t.main_association_id]
+        contents += [
+            t.id for t in self.route_tables.values() if t.vpc_id == vpc_id and not t.main_association_id
+        ]
         contents += [
             e.id for e in self.vpc_end_points.values() if e.vpc_id == vpc_id and e.state not in ("deleted",)
         ]
@@ -107,7 +109,9 @@ class Dependencies(EC2Backend):
 
     def release_address(self, address: str | None = None, allocation_id: str | None = None) -> None:
         """:raises EC2ClientError: InvalidIPAddress.InUse while it is associated."""
-        found = self.address_by_ip([address]) if address else self.address_by_allocation([allocation_id or ""])
+        found = (
+            self.address_by_ip([address]) if address else self.address_by_allocation([allocation_id or ""])
+        )
         if found[0].association_id or found[0].eni:
             message = f"Address {found[0].public_ip} is in use."
             raise laws.ADDRESS_IN_USE.broken(EC2ClientError("InvalidIPAddress.InUse", message))
@@ -115,7 +119,9 @@ class Dependencies(EC2Backend):
 
     def disassociate_address(self, address: str | None = None, association_id: str | None = None) -> None:
         """:raises EC2ClientError: for an address that a NAT gateway holds."""
-        found = self.address_by_ip([address]) if address else self.address_by_association([association_id or ""])
+        found = (
+            self.address_by_ip([address]) if address else self.address_by_association([association_id or ""])
+        )
         holder = found[0].eni
         if isinstance(holder, ServiceInterface) and holder.managed_by == "nat" and holder.attachment_id:
             message = "You do not have permission to access the specified resource."

@@ -38,7 +38,9 @@ def make_entry(
     """Enter a principal; what may be entered is checked by the operation, not here."""
     now = eks.account.clock.timestamp()
     user_or_role = "user" if ":user/" in principal else "role"
-    arn = eks.arn("access-entry", cluster.name, user_or_role, eks.account_id, name_in_arn(principal).split("/")[-1])
+    arn = eks.arn(
+        "access-entry", cluster.name, user_or_role, eks.account_id, name_in_arn(principal).split("/")[-1]
+    )
     entry = AccessEntry(
         {
             "clusterName": cluster.name,

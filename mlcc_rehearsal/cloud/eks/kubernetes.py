@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import base64
-import logging
 import secrets
+import threading
 from typing import TYPE_CHECKING, Any
 
 from mlcc_rehearsal.cloud.eks import access, workloads
 
 if TYPE_CHECKING:
     from mlcc_rehearsal.cloud.eks.models import Cluster, EksBackend
-
-log = logging.getLogger(__name__)
 
 
 class ClusterKubernetes:
@@ -24,9 +22,7 @@ class ClusterKubernetes:
 
     def __init__(self, eks: EksBackend, cluster: Cluster) -> None:
         self._api: Any = None
-        self.endpoint = (
-            f"https://{secrets.token_hex(16).upper()}.gr7.{eks.region_name}.eks.amazonaws.com"
-        )
+        self.endpoint = f"https://{secrets.token_hex(16).upper()}.gr7.{eks.region_name}.eks.amazonaws.com"
         self.certificate_authority_data = base64.b64encode(b"no Kubernetes API in this rehearsal").decode()
         if not eks.account.kubernetes:
             return
@@ -45,9 +41,12 @@ class ClusterKubernetes:
         self.certificate_authority_data = self._api.certificate_authority_data
 
     def stop(self) -> None:
-        """End the API; does nothing the second time."""
+        """End the API; does nothing the second time.
+
+        It ends in a thread of its own: a request to it may be waiting for the lock that the caller holds.
+        """
         if self._api is not None:
-            self._api.stop()
+            threading.Thread(target=self._api.stop, name="rehearsal-kubernetes-stop", daemon=True).start()
             self._api = None
 
     def put(self, *objects: dict[str, Any]) -> None:
@@ -66,12 +65,6 @@ class ClusterKubernetes:
             if self._api.objects.get(*key) is not None:
                 self._api.objects.delete(*key)
 
-    def nodes(self) -> list[str]:
-        """Names of the nodes that are there."""
-        if self._api is None:
-            return []
-        return [node["metadata"]["name"] for node in self._api.objects.list("v1", "Node")]
-
     def config_map(self, namespace: str, name: str) -> dict[str, Any] | None:
         """A ConfigMap, or None."""
         if self._api is None:
@@ -82,4 +75,4 @@ class ClusterKubernetes:
     def lay_down_self_managed(self, cluster: Cluster) -> None:
         """The workloads that a cluster comes with when its add-ons are not managed."""
         for name in sorted(cluster.self_managed):
-            self.put(*workloads.of_addon(name, version="self-managed", nodes=[], running=False))
+            self.put(*workloads.of_addon(name, version="self-managed", on_fargate=False))

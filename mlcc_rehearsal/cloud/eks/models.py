@@ -25,10 +25,15 @@ class AccessEntry:
 
 @dataclass
 class NodeGroup:
-    """A node group; ``instances`` maps the instance ids of its nodes to their interfaces' ids."""
+    """A node group.
+
+    :ivar instances: ids of the interfaces of each instance, the first interface first.
+    :ivar why_not: what keeps its nodes from becoming ready, for the control address.
+    """
 
     description: dict[str, Any]
     instances: dict[str, list[str]] = field(default_factory=dict)
+    why_not: str | None = None
 
 
 @dataclass

@@ -38,9 +38,7 @@ def check_cluster_role(eks: EksBackend, arn: str, cluster: str) -> None:
     :raises InvalidParameterException: as AWS words it.
     """
     if not trusts(eks.account, arn, Principal.service("eks.amazonaws.com")):
-        message = (
-            f"Role with arn: {arn}, could not be assumed because it does not exist or the trusted entity is not correct"
-        )
+        message = f"Role with arn: {arn}, could not be assumed because it does not exist or the trusted entity is not correct"
         law = laws.CLUSTER_ROLE_TRUST if eks.account.is_visible(arn) else laws.IAM_PROPAGATION
         raise law.broken(InvalidParameterException(message, clusterName=cluster))
     absent = lacking(eks.account, arn, [(action, "*") for action in _CLUSTER_ACTIONS])
@@ -91,7 +89,9 @@ def existing_subnet(eks: EksBackend, subnet_id: str, cluster: str) -> Any:
             f"The subnet ID '{subnet_id}' does not exist (Service: AmazonEC2; Status Code: 400; "
             "Error Code: InvalidSubnetID.NotFound)"
         )
-        raise laws.CLUSTER_SUBNETS.broken(InvalidParameterException(message, clusterName=cluster, subnetId=subnet_id))
+        raise laws.CLUSTER_SUBNETS.broken(
+            InvalidParameterException(message, clusterName=cluster, subnetId=subnet_id)
+        )
     return subnet
 
 

@@ -33,7 +33,9 @@ def checked(tags: dict[str, str] | None) -> dict[str, str]:
     """A copy of ``tags``; :raises InvalidParameterException: when there are too many or one is reserved."""
     tags = dict(tags or {})
     if len(tags) > _MOST:
-        raise laws.EKS_PARAMETERS.broken(InvalidParameterException(f"Too many tags: {len(tags)}, at most {_MOST}"))
+        raise laws.EKS_PARAMETERS.broken(
+            InvalidParameterException(f"Too many tags: {len(tags)}, at most {_MOST}")
+        )
     for key in tags:
         if key.lower().startswith("aws:"):
             message = f"Tag keys cannot start with the reserved prefix aws: ({key})"

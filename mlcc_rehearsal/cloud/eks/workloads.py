@@ -5,7 +5,6 @@ Sources: the add-ons' own manifests (names, namespaces, kinds, labels); images a
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import dataclass
 from typing import Any
 
@@ -51,93 +50,145 @@ WORKLOADS: dict[str, tuple[Workload, ...]] = {
 NEEDS_PODS = frozenset(name for name, workloads in WORKLOADS.items() if any(w.replicas for w in workloads))
 
 
-def of_addon(addon: str, *, version: str, nodes: list[str], running: bool) -> list[dict[str, Any]]:
-    """The objects of an add-on: namespaces, workloads and pods (one a node for DaemonSets).
+_FARGATE_TAINT = {"key": "eks.amazonaws.com/compute-type", "value": "fargate", "effect": "NoSchedule"}
 
-    :param running: whether its Deployments' pods run; they are Pending otherwise.
+
+def of_addon(addon: str, *, version: str, on_fargate: bool) -> list[dict[str, Any]]:
+    """The objects of an add-on: namespaces and workloads.  The Kubernetes API's own loops make their pods.
+
+    :param on_fargate: whether the pods of its Deployments are meant for Fargate; the real scheduler for
+        Fargate changes the pods, here the workload says it.
     """
     objects: list[dict[str, Any]] = []
     for workload in WORKLOADS.get(addon, ()):
         if workload.namespace != "kube-system":
-            objects.append({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": workload.namespace}})
-        objects.append(_controller(workload, version, nodes, running))
-        objects.extend(_pods(workload, nodes, running))
+            objects.append(
+                {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": workload.namespace}}
+            )
+        objects.append(_controller(workload, version, on_fargate=on_fargate and workload.replicas > 0))
     return objects
 
 
-def _labels(workload: Workload) -> dict[str, str]:
-    return {workload.label[0]: workload.label[1]}
-
-
-def _controller(workload: Workload, version: str, nodes: list[str], running: bool) -> dict[str, Any]:
-    labels = _labels(workload)
-    template = {
-        "metadata": {"labels": labels},
-        "spec": {"containers": [{"name": workload.name, "image": f"{workload.name}:{version}"}]},
+def _controller(workload: Workload, version: str, *, on_fargate: bool) -> dict[str, Any]:
+    labels = {workload.label[0]: workload.label[1]}
+    pod: dict[str, Any] = {
+        "containers": [{"name": workload.name, "image": f"{workload.name}:{version}"}],
+        "priorityClassName": "system-cluster-critical" if workload.replicas else "system-node-critical",
     }
-    metadata = {"name": workload.name, "namespace": workload.namespace, "labels": labels}
+    if on_fargate:
+        pod["tolerations"] = [{**_FARGATE_TAINT, "operator": "Equal"}]
+        pod["nodeSelector"] = {"eks.amazonaws.com/compute-type": "fargate"}
+    elif not workload.replicas:
+        pod["tolerations"] = [{"operator": "Exists"}]
+        pod["affinity"] = {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": _NOT_FARGATE}}
+    spec: dict[str, Any] = {
+        "selector": {"matchLabels": labels},
+        "template": {"metadata": {"labels": labels}, "spec": pod},
+    }
     if workload.replicas:
-        ready = workload.replicas if running else 0
-        return {
-            "apiVersion": "apps/v1",
-            "kind": "Deployment",
-            "metadata": metadata,
-            "spec": {"replicas": workload.replicas, "selector": {"matchLabels": labels}, "template": template},
-            "status": {
-                "replicas": workload.replicas,
-                "updatedReplicas": workload.replicas,
-                "readyReplicas": ready,
-                "availableReplicas": ready,
-                "conditions": [{"type": "Available", "status": "True" if running else "False"}],
-            },
-        }
+        spec["replicas"] = workload.replicas
     return {
         "apiVersion": "apps/v1",
-        "kind": "DaemonSet",
-        "metadata": metadata,
-        "spec": {"selector": {"matchLabels": labels}, "template": template},
-        "status": {
-            "currentNumberScheduled": len(nodes),
-            "desiredNumberScheduled": len(nodes),
-            "numberReady": len(nodes),
-            "numberAvailable": len(nodes),
-            "numberMisscheduled": 0,
-        },
+        "kind": "Deployment" if workload.replicas else "DaemonSet",
+        "metadata": {"name": workload.name, "namespace": workload.namespace, "labels": labels},
+        "spec": spec,
     }
 
 
-def _pods(workload: Workload, nodes: list[str], running: bool) -> list[dict[str, Any]]:
-    if workload.replicas:
-        places = [nodes[i % len(nodes)] if nodes and running else None for i in range(workload.replicas)]
-        owner = "ReplicaSet"
-    else:
-        places = list(nodes)
-        owner = "DaemonSet"
-    return [_pod(workload, index, node, owner, running or not workload.replicas) for index, node in enumerate(places)]
+# DaemonSets of add-ons keep off Fargate. Source: their manifests.
+_NOT_FARGATE = {
+    "nodeSelectorTerms": [
+        {
+            "matchExpressions": [
+                {"key": "eks.amazonaws.com/compute-type", "operator": "NotIn", "values": ["fargate"]}
+            ]
+        }
+    ]
+}
 
 
-def _pod(workload: Workload, index: int, node: str | None, owner: str, running: bool) -> dict[str, Any]:
-    # Names are drawn from what they stand for, so that the same state has the same pods.
-    drawn = hashlib.sha256(f"{workload.name}/{index if workload.replicas else node}".encode()).hexdigest()
-    middle = f"{hashlib.sha256(workload.name.encode()).hexdigest()[:10]}-" if workload.replicas else ""
-    ready = "True" if running else "False"
-    spec: dict[str, Any] = {"containers": [{"name": workload.name, "image": workload.name}]}
-    if node:
-        spec["nodeName"] = node
+def fargate_node(name: str, address: str, zone: str) -> dict[str, Any]:
+    """The Node object of a pod on Fargate."""
     return {
         "apiVersion": "v1",
-        "kind": "Pod",
+        "kind": "Node",
         "metadata": {
-            "name": f"{workload.name}-{middle}{drawn[:5]}",
-            "namespace": workload.namespace,
-            "labels": _labels(workload),
+            "name": name,
+            "labels": {
+                "eks.amazonaws.com/compute-type": "fargate",
+                "kubernetes.io/arch": "amd64",
+                "kubernetes.io/hostname": name,
+                "kubernetes.io/os": "linux",
+                "topology.kubernetes.io/zone": zone,
+            },
         },
-        "spec": spec,
-        "status": {
-            "phase": "Running" if running else "Pending",
-            "conditions": [{"type": "Ready", "status": ready}],
-            "containerStatuses": [
-                {"name": workload.name, "ready": running, "restartCount": 0, "image": workload.name, "imageID": ""}
-            ],
+        "spec": {"taints": [_FARGATE_TAINT]},
+        "status": node_status(name, address, cpu="2", memory="4Gi", pods=1, version=""),
+    }
+
+
+def ec2_node(
+    name: str,
+    *,
+    address: str,
+    instance_id: str,
+    instance_type: str,
+    zone: str,
+    region: str,
+    pods: int,
+    cpu: int,
+    memory_mib: int,
+    version: str,
+    labels: dict[str, str],
+    taints: list[dict[str, str]],
+) -> dict[str, Any]:
+    """The Node object of an instance of a node group, as the kubelet and the cloud controller describe it."""
+    return {
+        "apiVersion": "v1",
+        "kind": "Node",
+        "metadata": {
+            "name": name,
+            "labels": {
+                "beta.kubernetes.io/arch": "amd64",
+                "beta.kubernetes.io/instance-type": instance_type,
+                "beta.kubernetes.io/os": "linux",
+                "failure-domain.beta.kubernetes.io/region": region,
+                "failure-domain.beta.kubernetes.io/zone": zone,
+                "kubernetes.io/arch": "amd64",
+                "kubernetes.io/hostname": name,
+                "kubernetes.io/os": "linux",
+                "node.kubernetes.io/instance-type": instance_type,
+                "topology.kubernetes.io/region": region,
+                "topology.kubernetes.io/zone": zone,
+                **labels,
+            },
+        },
+        "spec": {"providerID": f"aws:///{zone}/{instance_id}", **({"taints": taints} if taints else {})},
+        "status": node_status(
+            name, address, cpu=str(cpu), memory=f"{memory_mib}Mi", pods=pods, version=version
+        ),
+    }
+
+
+def node_status(name: str, address: str, *, cpu: str, memory: str, pods: int, version: str) -> dict[str, Any]:
+    """Status of a node that is ready."""
+    size = {"cpu": cpu, "memory": memory, "pods": str(pods), "ephemeral-storage": "20959212Ki"}
+    return {
+        "capacity": size,
+        "allocatable": dict(size),
+        "conditions": [
+            {"type": "MemoryPressure", "status": "False", "reason": "KubeletHasSufficientMemory"},
+            {"type": "DiskPressure", "status": "False", "reason": "KubeletHasNoDiskPressure"},
+            {"type": "PIDPressure", "status": "False", "reason": "KubeletHasSufficientPID"},
+            {"type": "Ready", "status": "True", "reason": "KubeletReady"},
+        ],
+        "addresses": [{"type": "InternalIP", "address": address}, {"type": "Hostname", "address": name}],
+        "nodeInfo": {
+            "architecture": "amd64",
+            "operatingSystem": "linux",
+            "kubeletVersion": f"v{version}.0-eks-rehearsal" if version else "v-eks-rehearsal",
+            "containerRuntimeVersion": "containerd://2.1.0",
+            "osImage": "Amazon Linux 2023",
+            "kernelVersion": "6.12.0",
         },
     }

@@ -55,7 +55,11 @@ class RehearsedIAMBackend(IAMBackend):
         _check_name("roleName", role_name)
         _check_tags(tags)
         if description and len(description) > _LONGEST_DESCRIPTION:
-            raise laws.ROLE_NAME.broken(_validation("description", description, f"length less than or equal to {_LONGEST_DESCRIPTION}"))
+            raise laws.ROLE_NAME.broken(
+                _validation(
+                    "description", description, f"length less than or equal to {_LONGEST_DESCRIPTION}"
+                )
+            )
         twin = next((r for r in self.roles.values() if r.name.lower() == role_name.lower()), None)
         if twin is not None:
             raise laws.ROLE_NAME.broken(EntityAlreadyExists(f"Role with name {role_name} already exists."))

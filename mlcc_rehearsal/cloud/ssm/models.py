@@ -49,9 +49,7 @@ class RehearsedSSMBackend(SimpleSystemManagerBackend):
             )
             raise laws.PARAMETER_VALUE.broken(AwsError("ValidationException", message, status=400))
         if not overwrite and self._parameters.get(name):
-            message = (
-                "The parameter already exists. To overwrite this value, set the overwrite option in the request to true."
-            )
+            message = "The parameter already exists. To overwrite this value, set the overwrite option in the request to true."
             raise laws.PARAMETER_EXISTS.broken(AwsError("ParameterAlreadyExists", message, status=400))
         return super().put_parameter(
             name, description, value, parameter_type, allowed_pattern, keyid, overwrite, *args, **kwargs

@@ -67,7 +67,9 @@ class RehearsedSTSBackend(STSBackend):
             f"{issuer}:sub": str(claims.get("sub", "")),
             f"{issuer}:aud": audience if isinstance(audience, list) else str(audience or ""),
         }
-        if not self._allowed(arn, "sts:AssumeRoleWithWebIdentity", Principal.federated(provider_arn), context):
+        if not self._allowed(
+            arn, "sts:AssumeRoleWithWebIdentity", Principal.federated(provider_arn), context
+        ):
             message = "Not authorized to perform sts:AssumeRoleWithWebIdentity"
             raise laws.ASSUME_ROLE_TRUST.broken(AwsError("AccessDenied", message, status=403))
 
