@@ -1,1 +1,47 @@
-"""What the tests share. Folders: ``unit`` (no engine), ``engine`` (the real engine), ``field`` (field reports)."""
+"""What the tests share. `unit`: no engine; `engine`: the real one; `field`: one for each field report."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from mlcc_infra.engine import Engine, find_engine
+
+TESTS = Path(__file__).parent
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark what lies in tests/engine, so that `-m "not engine"` leaves it out."""
+    for item in items:
+        if item.path.is_relative_to(TESTS / "engine"):
+            item.add_marker(pytest.mark.engine)
+
+
+@pytest.fixture(scope="session")
+def engine() -> Engine:
+    """The real Pulumi engine, as `make setup` left it. Its absence is a failure, not a skip."""
+    return find_engine()
+
+
+@pytest.fixture
+def engine_environment(engine: Engine, tmp_path: Path) -> Callable[..., dict[str, str]]:
+    """Makes the variables of a private engine run: own home, state and passphrase, no look at the network."""
+
+    def make(**more: str) -> dict[str, str]:
+        home = tmp_path / "home"
+        state = tmp_path / "state"
+        home.mkdir(exist_ok=True)
+        state.mkdir(exist_ok=True)
+        kept = {name: value for name, value in os.environ.items() if not name.startswith(("AWS_", "PULUMI_"))}
+        return engine.environment(kept) | {
+            "HOME": str(home),
+            "PULUMI_HOME": str(home / ".pulumi"),
+            "PULUMI_BACKEND_URL": f"file://{state}",
+            "PULUMI_CONFIG_PASSPHRASE": "test",
+            "PULUMI_SKIP_UPDATE_CHECK": "true",
+            "PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION": "true",
+            **more,
+        }
+
+    return make

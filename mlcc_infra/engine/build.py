@@ -11,6 +11,7 @@ import re
 import shutil
 import signal
 import subprocess
+import tempfile
 import threading
 import time
 from collections.abc import Mapping
@@ -75,8 +76,7 @@ def build(target: Path, environ: Mapping[str, str], say: Say) -> None:
         (work / "go.sum").write_text(_pins("cli.sum"), encoding="utf-8")
         variables = dict(environ) | {
             "GOWORK": "off",
-            # as the official release: one static file, and `~` in a backend's address follows $HOME
-            "CGO_ENABLED": "0",
+            "CGO_ENABLED": "0",  # no C compiler is needed, and none can make a difference
         }
         stamp = f"-s -w -X {SDK}/go/common/version.Version=v{show(PINNED)}"
         command = [go, "build", "-v", "-mod=readonly", "-trimpath", "-ldflags", stamp]
@@ -104,18 +104,21 @@ def build(target: Path, environ: Mapping[str, str], say: Say) -> None:
 
 def ask_version(pulumi: Path, environ: Mapping[str, str]) -> tuple[int, int, int] | None:
     """What `pulumi version` answers; None if it does not run or the answer is no version."""
-    try:
-        result = subprocess.run(
-            [str(pulumi), "version"],
-            env=dict(environ) | {"PULUMI_SKIP_UPDATE_CHECK": "true"},
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=20,
-            check=False,
-        )
-    except (OSError, subprocess.TimeoutExpired):
-        return None
+    # every command of the CLI leaves a log file in PULUMI_HOME, and asking should leave nothing
+    with tempfile.TemporaryDirectory(prefix="mlcc-") as pulumi_home:
+        variables = {**environ, "PULUMI_HOME": pulumi_home, "PULUMI_SKIP_UPDATE_CHECK": "true"}
+        try:
+            result = subprocess.run(
+                [str(pulumi), "version"],
+                env=variables,
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                text=True,
+                timeout=20,
+                check=False,
+            )
+        except (OSError, subprocess.TimeoutExpired):
+            return None
     return parse(result.stdout) if result.returncode == 0 else None
 
 
@@ -180,7 +183,8 @@ def _run(command: list[str], folder: Path, variables: Mapping[str, str], say: Sa
         os.killpg(process.pid, signal.SIGKILL)
         process.wait()
         raise
-    reader.join(timeout=5)
+    reader.join()
+    stderr.close()
     if code != 0:
         raise SourceUnavailableError("\n".join([f"`go build` failed with exit code {code}:", *progress.last]))
     say(f"built: {progress.show(time.monotonic() - started).removeprefix('building: ')}")

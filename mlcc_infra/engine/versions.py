@@ -2,8 +2,10 @@
 
 import re
 
+Version = tuple[int, int, int]
+
 #: The CLI that the project is developed and tested with; what the installer and the build bring.
-PINNED = (3, 276, 0)
+PINNED: Version = (3, 276, 0)
 
 #: The oldest CLI that is used when it is found on PATH. Three things set it:
 #:
@@ -13,12 +15,10 @@ PINNED = (3, 276, 0)
 #: - A provider attached by PULUMI_DEBUG_PROVIDERS counts as installed. 3.259.0 still looks for the real one
 #:   first and downloads it, hundreds of megabytes, behind a rehearsal's back (``HasPlugin`` in
 #:   ``pkg/pluginstorage``); 3.276.0 does not. Versions between the two were not looked at.
-FLOOR = (3, 276, 0)
+FLOOR: Version = (3, 276, 0)
 
 #: A new major version is not taken on trust.
-CEILING = (4, 0, 0)
-
-Version = tuple[int, int, int]
+CEILING: Version = (4, 0, 0)
 
 
 def parse(text: str) -> Version | None:
