@@ -64,6 +64,9 @@ HYPERPOD_TYPES: Final = frozenset(
     f"ml.{family}.{size}" for family, sizes in HYPERPOD_FAMILIES.items() for size in sizes
 )
 
+INSTANCE_TYPE: Final = r"([a-z][a-z0-9-]*)\.(nano|micro|small|medium|large|[0-9]*xlarge|metal(?:-[0-9]+xl)?)"
+"""Pattern of an EC2 instance type; the groups are family and size."""
+
 # Addresses of one network interface by size, EC2 user guide; families that differ are below.
 _ADDRESSES: Final[Mapping[str, int]] = {
     "medium": 4,
@@ -183,7 +186,7 @@ def instance_type(name: str) -> InstanceType:
     Raises:
         ValueError: when it does not look like one.
     """
-    match = re.fullmatch(r"(?:ml\.)?([a-z][a-z0-9-]*)\.([a-z0-9-]+)", name)
+    match = re.fullmatch(rf"(?:ml\.)?{INSTANCE_TYPE}", name)
     if not match:
         raise ValueError(f"not an instance type: {name!r}")
     return InstanceType(name=name, family=match[1], size=match[2])

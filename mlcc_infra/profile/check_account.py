@@ -43,6 +43,14 @@ def check_name(findings: Findings) -> None:
             f"profile {profile.name.removesuffix('-hp')!r}",
             remedy,
         )
+    if profile.name.endswith("-eks") and (profile.has("hyperpod-eks") or profile.has("operator-only")):
+        findings.warn(
+            key,
+            profile.name,
+            f"a name ending in -eks: its role mlcc-{profile.name}-alb-controller-role has the name that the "
+            f"vanilla cluster of profile {profile.name.removesuffix('-eks')!r} gives to its own",
+            "choose another name if there is, or will be, such a profile in the account",
+        )
     if re.fullmatch(r"[0-9a-f]{8}", profile.name):
         findings.refuse(
             key, profile.name, "eight hex digits, which look like the hash in bucket names", remedy

@@ -7,10 +7,10 @@ from typing import Annotated, Any, Final, Literal
 from pydantic import Field
 
 from mlcc_infra import versions
+from mlcc_infra.instance_types import INSTANCE_TYPE
 from mlcc_infra.profile.base import AddonVersion, BucketName, KubernetesVersion, Labels, Part, Taint
 
 CONTROL_PLANE_LOGS: Final = ("api", "audit", "authenticator", "controllerManager", "scheduler")
-INSTANCE_TYPE_PATTERN: Final = r"^[a-z][a-z0-9-]*\.([a-z0-9-]+)$"
 ServiceAccount = Annotated[
     str, Field(pattern=r"^([a-z0-9]([-a-z0-9]*[a-z0-9])?|\*):([a-z0-9]([-a-z0-9.]*[a-z0-9])?|\*)$")
 ]
@@ -33,7 +33,7 @@ class NodeGroup(Part):
 
     name: str = Field(pattern=r"^[0-9A-Za-z][A-Za-z0-9_-]{0,62}$")
     """Its name in EKS."""
-    instance_types: tuple[Annotated[str, Field(pattern=INSTANCE_TYPE_PATTERN)], ...] = ("m6i.large",)
+    instance_types: tuple[Annotated[str, Field(pattern=rf"^(ml\.)?{INSTANCE_TYPE}$")], ...] = ("m6i.large",)
     """EC2 instance types, in order of preference."""
     min_size: int = Field(default=1, ge=0, le=450)
     """Fewest nodes."""
@@ -58,7 +58,9 @@ class NodeGroup(Part):
 class Addon(Part):
     """An EKS add-on."""
 
-    version: AddonVersion | None = Field(default=None, examples=["v1.21.1-eksbuild.8"])
+    version: AddonVersion | None = Field(
+        default=None, examples=[versions.addon_version("vpc-cni", versions.DEFAULT_KUBERNETES)]
+    )
     """Exact version. Default: the pin for the cluster's Kubernetes version."""
     configuration: dict[str, Any] = Field(default_factory=dict)
     """Configuration values, as the add-on's schema for that version has them."""

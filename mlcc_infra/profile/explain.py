@@ -98,7 +98,7 @@ def _problem(
             key=key,
             value=None,
             found="a setting that is needed is missing",
-            remedy=_set(key, "<value>", stack),
+            remedy=_missing_remedy(path, key, stack),
         )
     if kind == "string_type" and isinstance(value, (int, float)) and not isinstance(value, bool):
         return _unquoted(key, value, stack)
@@ -109,9 +109,22 @@ def _problem(
             found=_pattern_reason(path, value),
             remedy=f"{_set(key, '<value>', stack)}, with a value like {_example(path)}",
         )
+    if kind in ("too_short", "too_long"):
+        limit = (
+            f"at least {context['min_length']}" if kind == "too_short" else f"at most {context['max_length']}"
+        )
+        found = f"{context['actual_length']} entries where there are {limit}"
+        return Problem(key=key, value=value, found=found, remedy=_missing_remedy(path, key, stack))
     if kind in ("literal_error", "enum"):
         allowed = str(context.get("expected", ""))
         choices = [choice.strip("' ") for choice in allowed.replace(" or ", ", ").split(",")]
+        if "[key]" in details["loc"]:
+            return Problem(
+                key=key,
+                value=_value_at(raw, path),
+                found=f"an unknown key{closest(str(value), choices)}",
+                remedy=f"{remove_command(key, stack=stack)}; known keys here: {', '.join(choices)}",
+            )
         return Problem(
             key=key,
             value=value,
@@ -124,6 +137,24 @@ def _problem(
         found=_plain(details["msg"]),
         remedy=f"{_set(key, '<value>', stack)}; {_expected(path)}",
     )
+
+
+def _missing_remedy(path: tuple[str | int, ...], key: str, stack: str) -> str:
+    """The command that adds what is missing, with an example where the field has one."""
+    example = next(iter(getattr(_field(path), "examples", None) or ()), "<value>")
+    if isinstance(example, list):
+        return f"{_set(f'{key}[0]', str(example[0]), stack)}; {_expected(path)}"
+    return f"{_set(key, str(example), stack)}; {_expected(path)}"
+
+
+def _value_at(raw: Mapping[str, Any], path: tuple[str | int, ...]) -> Any:
+    here: Any = raw
+    for part in path:
+        try:
+            here = here[part]
+        except (KeyError, IndexError, TypeError):
+            return None
+    return here
 
 
 def _unquoted(key: str, value: float, stack: str) -> Problem:

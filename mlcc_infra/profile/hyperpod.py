@@ -7,6 +7,7 @@ from typing import Annotated, Final, Literal
 from pydantic import Field
 
 from mlcc_infra import versions
+from mlcc_infra.instance_types import INSTANCE_TYPE
 from mlcc_infra.profile.base import (
     BucketName,
     KubernetesVersion,
@@ -29,7 +30,7 @@ class InstanceGroup(Part):
 
     name: str = Field(pattern=r"^[a-zA-Z0-9](-*[a-zA-Z0-9])*$", max_length=63)
     """InstanceGroupName."""
-    instance_type: str = Field(pattern=r"^ml\.[a-z0-9-]+\.[a-z0-9]+$", examples=[FLOOR_TYPE])
+    instance_type: str = Field(pattern=rf"^ml\.{INSTANCE_TYPE}$", examples=[FLOOR_TYPE])
     """HyperPod instance type."""
     instance_count: int = Field(ge=0, le=6758)
     """Instances wanted."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any, Final
@@ -224,14 +224,23 @@ def _validated(raw: dict[str, Any], stack: str, problems: list[Problem]) -> Prof
     """The model; what is wrong with its shape is recorded and taken out, so that the rest is checked too."""
     for _ in range(12):
         try:
-            return Profile.model_validate(raw, context=PARTIAL)
+            return Profile.model_validate(raw, context=PARTIAL, by_alias=True, by_name=False)
         except ValidationError as error:
             found, raw = problems_of(error, raw, stack)
+            # A list that is too short once its bad entries are left out is no mistake of its own.
+            keys = {problem.key for problem in (*problems, *found)}
             known = {problem.key for problem in problems}
-            problems.extend(problem for problem in found if problem.key not in known)
+            problems.extend(
+                problem for problem in found if problem.key not in known and not _covers(problem.key, keys)
+            )
             if "targets" not in raw:
                 raw["targets"] = ["vanilla-eks"]
     return None
+
+
+def _covers(key: str, others: Iterable[str]) -> bool:
+    """Whether one of the other keys lies below this one."""
+    return any(other.startswith((f"{key}.", f"{key}[")) for other in others)
 
 
 def _in_order(problems: list[Problem]) -> list[Problem]:
