@@ -33,14 +33,13 @@ NOT_FOUND_TRIES = 20
 
 #: Codes the Go SDK retries by itself (aws-sdk-go-v2 ``aws/retry/standard.go``).
 _THROTTLES = frozenset(
-    {
-        "BandwidthLimitExceeded", "EC2ThrottledException", "LimitExceededException", "PriorRequestNotComplete",
-        "ProvisionedThroughputExceededException", "RequestLimitExceeded", "RequestThrottled",
-        "RequestThrottledException", "SlowDown", "ThrottledException", "Throttling", "ThrottlingException",
-        "TooManyRequestsException", "TransactionInProgressException", "RequestTimeout",
-        "RequestTimeoutException",
-    }
-)  # fmt: skip
+    (
+        "BandwidthLimitExceeded EC2ThrottledException LimitExceededException PriorRequestNotComplete "
+        "ProvisionedThroughputExceededException RequestLimitExceeded RequestThrottled RequestThrottledException "
+        "RequestTimeout RequestTimeoutException SlowDown ThrottledException Throttling ThrottlingException "
+        "TooManyRequestsException TransactionInProgressException"
+    ).split()
+)
 
 
 class AwsError(ProviderError):

@@ -19,6 +19,7 @@ from mlcc_rehearsal.plugins.aws.schema import INTERNAL_KEYS, Shape, terraform_na
 from mlcc_rehearsal.plugins.values import UNKNOWN, Asset, contains_unknown
 
 DEFAULTS = "__defaults"
+INVALID_KEY = "Invalid or unknown key"
 _HEX = "0123456789abcdef"
 
 
@@ -40,7 +41,7 @@ class TagSettings:
 
     def ignores(self, key: str) -> bool:
         """Whether a tag is somebody else's: AWS's own, or named by ignoreTags."""
-        return key.startswith("aws:") or key in self.ignored_keys or key.startswith(self.ignored_prefixes)
+        return key in self.ignored_keys or key.startswith(("aws:", *self.ignored_prefixes))
 
     def merged(self, tags: Any) -> Any:
         """All tags a resource should have; unknown when any is."""
@@ -90,13 +91,13 @@ def _object(
             continue
         if key not in shape.fields:
             hint = closest(key, shape.fields)
-            reason = f"Invalid or unknown key '{prefix}{key}' for {where}. {hint} Examine values at '{prefix}{key}'."
-            out.append(Failure(reason))
+            at = f"{prefix}{key}"
+            out.append(Failure(f"{INVALID_KEY} '{at}' for {where}. {hint} Examine values at '{at}'."))
             continue
         if item is not None:
             typed[key] = _typed(item, shape.fields[key], f"{prefix}{key}", out, where)
-    for key in sorted(shape.required - typed.keys()) if path else ():
-        out.append(_missing(key, f"{prefix}{key}", where))
+    if path:
+        out.extend(_missing(key, f"{prefix}{key}", where) for key in sorted(shape.required - typed.keys()))
     return typed
 
 
@@ -146,13 +147,15 @@ def _scalar(value: Any, kind: str, path: str, out: list[Failure], where: str) ->
 
 def autoname(name: AutoName, logical: str, seed: bytes, proposed: str = "", enforce: bool = False) -> str:
     """The physical name for a logical one; the same seed gives the same name. ValueError when too long."""
-    if enforce and proposed:
-        return proposed
-    if proposed:
+    if proposed and (enforce or name.digits):
         full = proposed
+    elif name.digits:
+        digits = random.Random(seed or None)  # names, not secrets
+        full = f"{logical}-{''.join(digits.choice(_HEX) for _ in range(name.digits))}"
     else:
-        digits = random.Random(seed or None)
-        full = f"{logical}-{''.join(digits.choice(_HEX) for _ in range(7))}"
+        full = logical
+    if enforce:
+        return full
     if len(full) > name.limit:
         raise ValueError(
             f"name '{full}' is longer than maximum length {name.limit}; set {name.property} explicitly"
@@ -225,11 +228,11 @@ def check(
 
 
 def _named(failure: Failure, definition: Definition) -> Failure:
-    if not failure.reason.startswith("Invalid or unknown key"):
+    if not failure.reason.startswith(INVALID_KEY):
         return failure
     return Failure(
-        f"{failure.reason} ({definition.token} as the installed pulumi_aws has it; what the stand-in makes of "
-        f"it is in {RESOURCES_FOLDER})"
+        f"{failure.reason} ({definition.token} as the installed pulumi_aws has it; what the stand-in makes "
+        f"of it is in {RESOURCES_FOLDER})"
     )
 
 

@@ -17,18 +17,22 @@ import boto3
 import botocore.exceptions
 
 from mlcc_rehearsal.plugins.aws import schema
-from mlcc_rehearsal.plugins.aws.calling import AwsError, Clients
-from mlcc_rehearsal.plugins.aws.checking import Failure, TagSettings, closest
+from mlcc_rehearsal.plugins.aws.calling import Clients
+from mlcc_rehearsal.plugins.aws.checking import INVALID_KEY, Failure, TagSettings, closest
 from mlcc_rehearsal.plugins.serving import Cancellation, ProviderError
-from mlcc_rehearsal.plugins.values import contains_unknown, unmarked
+from mlcc_rehearsal.plugins.values import unmarked
 
 #: Settings whose change makes other resources: pulumi-aws lets a change of region replace.
 REPLACING = frozenset({"region"})
+_NOT_VALID = "could not validate provider configuration"
+_NO_CREDENTIALS = "unable to validate AWS credentials.\nDetails"
+_IDENTITY = "validating provider credentials: retrieving caller identity from STS"
 _NOT_MODELLED = ("assumeRoles", "assumeRoleWithWebIdentity", "httpProxy", "httpsProxy")
 
 NO_REGION = (
     'missing required configuration key "aws:region": The region where AWS operations will take place. '
-    "Examples are us-east-1, us-west-2, etc. Set a value using the command `pulumi config set aws:region <value>`."
+    "Examples are us-east-1, us-west-2, etc. Set a value using the command "
+    "`pulumi config set aws:region <value>`."
 )
 
 
@@ -49,37 +53,35 @@ def decode(settings: Mapping[str, Any]) -> dict[str, Any]:
     decoded: dict[str, Any] = {}
     for key, value in unmarked(settings).items():
         kind = shape.fields[key].kind if key in shape.fields else "any"
-        if kind not in ("string", "any") and isinstance(value, str) and not contains_unknown(value):
-            try:
-                value = json.loads(value)
-            except json.JSONDecodeError:
-                raise ValueError(f"could not read provider setting {key}: {value!r} is no {kind}") from None
-        if value is not None:
-            decoded[key] = value
+        plain = _read_json(key, value, kind) if kind not in ("string", "any") else value
+        if plain is not None:
+            decoded[key] = plain
     return decoded
+
+
+def _read_json(key: str, value: Any, kind: str) -> Any:
+    if not isinstance(value, str):
+        return value
+    try:
+        return json.loads(value)
+    except json.JSONDecodeError:
+        raise ValueError(f"could not read provider setting {key}: {value!r} is no {kind}") from None
 
 
 def check(settings: Mapping[str, Any]) -> list[Failure]:
     """What is wrong with the settings, before anything is asked of AWS."""
     shape = schema.provider()
     failures = [
-        Failure(
-            f"could not validate provider configuration: Invalid or unknown key '{key}'. {closest(key, shape.fields)}"
-        )
+        Failure(f"{_NOT_VALID}: {INVALID_KEY} '{key}'. {closest(key, shape.fields)}")
         for key in settings
-        if key not in shape.fields and key not in schema.INTERNAL_KEYS
+        if key not in shape.fields and key not in schema.PROVIDER_KEYS
     ]
     try:
         decoded = decode(settings)
     except ValueError as error:
         return [*failures, Failure(str(error))]
     if decoded.get("allowedAccountIds") and decoded.get("forbiddenAccountIds"):
-        failures.append(
-            Failure(
-                'could not validate provider configuration: "allowed_account_ids": conflicts with '
-                "forbidden_account_ids"
-            )
-        )
+        failures.append(Failure(f'{_NOT_VALID}: "allowed_account_ids": conflicts with forbidden_account_ids'))
     failures += [
         Failure(f"the stand-in for pulumi-aws does not model the setting {key}; it is no part of a rehearsal")
         for key in _NOT_MODELLED
@@ -94,7 +96,7 @@ def differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> tuple[list[st
     changed = sorted(
         key
         for key in {*before, *after}
-        if before.get(key) != after.get(key) and key not in schema.INTERNAL_KEYS
+        if before.get(key) != after.get(key) and key not in schema.PROVIDER_KEYS
     )
     return changed, [key for key in changed if key in REPLACING]
 
@@ -111,13 +113,12 @@ def _session(settings: Mapping[str, Any], region: str) -> boto3.Session:
     except botocore.exceptions.ProfileNotFound:
         profile = settings.get("profile") or os.environ.get("AWS_PROFILE")
         raise ProviderError(
-            "unable to validate AWS credentials.\nDetails: loading configuration: failed to get shared config "
-            f"profile, {profile}"
+            f"{_NO_CREDENTIALS}: loading configuration: failed to get shared config profile, {profile}"
         ) from None
 
 
 def configure(settings: Mapping[str, Any], cancellation: Cancellation) -> Configuration:
-    """Make clients, and ask AWS who this is. ProviderError with the provider's words when it may not go on."""
+    """Make clients, and ask AWS who this is. ProviderError, in the provider's words, when refused."""
     failures = check(settings)
     if failures:
         raise ProviderError("; ".join(failure.reason for failure in failures))
@@ -158,21 +159,8 @@ def _identity(
         return "", "aws"
     try:
         answer = clients.call("sts", region, "get_caller_identity", {}, cancellation)
-    except AwsError as error:
-        words = (
-            "invalid AWS credentials"
-            if "token" in error.aws_message
-            else "unable to validate AWS credentials"
-        )
-        raise ProviderError(
-            f"{words}.\nDetails: validating provider credentials: retrieving caller identity from STS: "
-            f"{error.message}"
-        ) from None
     except ProviderError as error:
-        raise ProviderError(
-            "unable to validate AWS credentials.\nDetails: validating provider credentials: retrieving caller "
-            f"identity from STS: {error.message}"
-        ) from None
+        raise ProviderError(f"{_NO_CREDENTIALS}: {_IDENTITY}: {error.message}") from None
     account = str(answer["Account"])
     if allowed and account not in [str(item) for item in allowed]:
         raise ProviderError(f"AWS account ID not allowed: {account}")

@@ -54,11 +54,12 @@ class Tagging:
 
 @dataclass(frozen=True)
 class AutoName:
-    """The property filled with the logical name, ``-`` and seven hexadecimal digits when left out."""
+    """The property filled with the logical name, ``-`` and hexadecimal digits when left out."""
 
     property: str = "name"
     limit: int = 255
     lower: bool = False
+    digits: int = 7
 
 
 @dataclass(frozen=True)

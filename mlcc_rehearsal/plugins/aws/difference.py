@@ -26,7 +26,7 @@ ADD, UPDATE, DELETE = "ADD", "UPDATE", "DELETE"
 
 @dataclass(frozen=True)
 class Change:
-    """One difference: `path` as the engine shows it (``tags.a``, ``subnetIds``), `plain` without positions."""
+    """One difference: `path` as the engine shows it (``tags["a"]``), `plain` without positions."""
 
     path: str
     plain: str
@@ -70,7 +70,7 @@ class _Comparison:
         self.changes: list[Change] = []
 
     def record(self, path: str, plain: str, kind: str, block: Any = None) -> None:
-        """Note a difference; `block` is what comes or goes as a whole: it replaces when a leaf in it would."""
+        """Note a difference. A `block` that comes or goes as a whole replaces when a leaf in it would."""
         if any(plain == item or plain.startswith(f"{item}.") for item in self.ignored):
             return
         replace = any(
@@ -104,7 +104,11 @@ class _Comparison:
                 self.removed(shape, old, path, plain)
         elif old is None and not contains_unknown(new):
             self.added(shape, new, path, plain)
-        elif shape.kind == "object" and isinstance(new, Mapping) and isinstance(old, Mapping):
+        else:
+            self.both(shape, old, new, path, plain)
+
+    def both(self, shape: Shape, old: Any, new: Any, path: str, plain: str) -> None:
+        if shape.kind == "object" and isinstance(new, Mapping) and isinstance(old, Mapping):
             self.fields(shape, old, new, path, plain)
         elif shape.kind == "map" and isinstance(new, Mapping) and isinstance(old, Mapping):
             self.map(old, new, path, plain)
@@ -252,7 +256,7 @@ def compare(
 
 
 def _fixed_name(definition: Definition, old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
-    """Whether the replacement would have the old one's name, set by the program: both cannot exist at once."""
+    """Whether the program gives both the same name: then they cannot exist at once."""
     if definition.name is None:
         return False
     name = definition.name.property

@@ -22,7 +22,9 @@ from typing import Any
 from pulumi import _types
 
 #: Keys of a property map that the engine and the bridge keep for themselves.
-INTERNAL_KEYS = frozenset({"__defaults", "__meta", "version", "pluginDownloadURL", "__internal"})
+INTERNAL_KEYS = frozenset({"__defaults", "__meta", "__internal"})
+#: The same, of a provider's settings.
+PROVIDER_KEYS = INTERNAL_KEYS | {"version", "pluginDownloadURL"}
 
 
 class UnknownTypeError(LookupError):
@@ -63,7 +65,7 @@ ANY = Shape("any")
 
 
 def terraform_name(name: str) -> str:
-    """The provider's own spelling of a property, as its messages have it: ``assumeRolePolicy`` → snake case."""
+    """The provider's own spelling of a property, as its messages have it: snake case."""
     return "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in name)
 
 

@@ -47,8 +47,9 @@ def definition_of(urn: str) -> Definition:
         hint = checking.closest(token, catalogue.resources())
         raise ProviderError(f"unrecognized resource type (Check): {token}: {error}. {hint}") from None
     raise ProviderError(
-        f"the stand-in for pulumi-aws does not model {token} yet. pulumi_aws {installed_version('pulumi_aws')} has "
-        f"it: add its definition in {RESOURCES_FOLDER} (one entry in a module's DEFINITIONS)."
+        f"the stand-in for pulumi-aws does not model {token} yet; pulumi_aws "
+        f"{installed_version('pulumi_aws')} has it: add its definition in {RESOURCES_FOLDER} (one entry in a "
+        "module's DEFINITIONS)."
     )
 
 
@@ -157,7 +158,7 @@ class AwsServicer(BaseServicer[configuration.Configuration]):
             found = self._settled(definition, call)
         except ProviderError as error:
             doing = f"creating {definition.label} ({definition.titled(inputs, call.id)})"
-            raise self._failed(definition, call, error, doing, {}) from error
+            raise self._failed(call, error, doing, f"creating {request.urn}", definition, {}) from error
         properties = state.outputs(definition, found, inputs, self.configuration(context).tags, call.region)
         return provider_pb2.CreateResponse(
             id=call.id, properties=to_struct(state.secret(definition, properties))
@@ -175,10 +176,11 @@ class AwsServicer(BaseServicer[configuration.Configuration]):
 
     def _failed(
         self,
-        definition: Definition,
         call: Call,
         error: ProviderError,
         doing: str,
+        step: str,
+        definition: Definition,
         old: Mapping[str, Any],
     ) -> ProviderError:
         """The error to answer: with the state to keep when the resource exists."""
@@ -191,7 +193,7 @@ class AwsServicer(BaseServicer[configuration.Configuration]):
             message,
             id=call.id,
             properties=state.secret(definition, kept),
-            reasons=(_one_error(message),),
+            reasons=(f"{step}: {_one_error(message)}",),
         )
 
     @answers_errors
@@ -254,7 +256,7 @@ class AwsServicer(BaseServicer[configuration.Configuration]):
             found = self._settled(definition, call)
         except ProviderError as error:
             doing = f"updating {definition.label} ({definition.titled(inputs, call.id)})"
-            raise self._failed(definition, call, error, doing, old) from error
+            raise self._failed(call, error, doing, f"updating {request.urn}", definition, old) from error
         properties = state.outputs(definition, found, inputs, self.configuration(context).tags, call.region)
         return provider_pb2.UpdateResponse(properties=to_struct(state.secret(definition, properties)))
 

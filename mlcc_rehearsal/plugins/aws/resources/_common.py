@@ -12,7 +12,6 @@ from typing import Any
 from mlcc_rehearsal.plugins.aws.calling import Call
 from mlcc_rehearsal.plugins.aws.definition import Import
 from mlcc_rehearsal.plugins.aws.schema import terraform_name
-from mlcc_rehearsal.plugins.values import contains_unknown
 
 _COUNTER = itertools.count(1)
 
@@ -117,9 +116,9 @@ def conflicts(*names: str) -> Validator:
         given = [name for name in names if inputs.get(name) not in (None, [], False)]
         if len(given) < 2:
             return []
-        first, second = given[:2]
-        return [(first, f'Conflicting configuration arguments. "{terraform_name(first)}": conflicts with '
-                        f"{terraform_name(second)}")]  # fmt: skip
+        first, second = (terraform_name(name) for name in given[:2])
+        text = f'Conflicting configuration arguments. "{first}": conflicts with {second}'
+        return [(given[0], text)]
 
     return check
 
@@ -138,17 +137,13 @@ def cidr(name: str, low: int = 0, high: int = 32) -> Validator:
         if str(network) != value:
             return [(name, f'"{value}" is not a valid CIDR block; did you mean "{network}"?')]
         if not low <= network.prefixlen <= high:
-            return [(name, f'expected "{terraform_name(name)}" to contain a network Value with between {low} and '
-                           f"{high} significant bits, got: {network.prefixlen}")]  # fmt: skip
+            text = (
+                f'expected "{terraform_name(name)}" to contain a network Value with between {low} and {high}'
+            )
+            return [(name, f"{text} significant bits, got: {network.prefixlen}")]
         return []
 
     return check
-
-
-def known(inputs: Mapping[str, Any], name: str) -> Any:
-    """An input's value, None when it is unknown or missing."""
-    value = inputs.get(name)
-    return None if contains_unknown(value) else value
 
 
 def pruned(block: Mapping[str, Any]) -> dict[str, Any]:

@@ -44,10 +44,10 @@ def said(call: Call, phrases: Iterable[str], action: Callable[[], Any]) -> Any:
 
 def issues(found: Mapping[str, Any]) -> str:
     """The health issues of a node group or add-on, one a line."""
-    lines = []
-    for issue in (found.get("health") or {}).get("issues") or []:
-        lines.append(f"{', '.join(issue.get('resourceIds') or [])}: {issue['code']}: {issue.get('message')}")
-    return "\n".join(lines)
+    return "\n".join(
+        f"{', '.join(issue.get('resourceIds') or [])}: {issue['code']}: {issue.get('message')}"
+        for issue in (found.get("health") or {}).get("issues") or []
+    )
 
 
 def _errors(update: Mapping[str, Any]) -> str:

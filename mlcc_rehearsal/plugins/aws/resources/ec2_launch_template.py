@@ -131,6 +131,7 @@ def _flat(data: Mapping[str, Any]) -> dict[str, Any]:
     flat["tagSpecifications"] = [
         {"resourceType": item.get("ResourceType"), "tags": tag_map(item.get("Tags"))}
         for item in data.get("TagSpecifications") or []
+        if item.get("ResourceType") != "launch-template"
     ]
     return flat
 

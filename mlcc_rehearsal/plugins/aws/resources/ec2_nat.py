@@ -123,14 +123,9 @@ ADDRESS = Definition(
 
 
 def _nat(call: Call) -> dict[str, Any] | None:
-    found = describe(
-        call,
-        "describe_nat_gateways",
-        "NatGateways",
-        "NatGatewayNotFound",
-        NatGatewayIds=[call.id],
+    return describe(
+        call, "describe_nat_gateways", "NatGateways", "NatGatewayNotFound", NatGatewayIds=[call.id]
     )
-    return found
 
 
 def _nat_state(call: Call) -> tuple[Any, str]:

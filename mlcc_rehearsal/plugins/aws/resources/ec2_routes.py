@@ -297,7 +297,7 @@ def _read_association(call: Call) -> dict[str, Any] | None:
 
 
 def _imported_association(call: Call) -> str | None:
-    """The association's own id: imported as ``subnet/table`` (source: resourceRouteTableAssociationImport)."""
+    """The association's own id, when imported as ``subnet/table``."""
     target, _, table = call.id.partition("/")
     found = _table(call, table)
     for association in (found or {}).get("Associations") or []:

@@ -259,7 +259,8 @@ def _create_rule(call: Call) -> str:
         except AwsError as error:
             if error.aws_code == "InvalidPermission.Duplicate":
                 raise ProviderError(
-                    f"[WARN] A duplicate Security Group rule was found on ({group_id}). Error: {error.message}"
+                    f"[WARN] A duplicate Security Group rule was found on ({group_id}). "
+                    f"Error: {error.message}"
                 ) from error
             raise
     made = answer.get("SecurityGroupRules") or []
@@ -279,9 +280,9 @@ def _find_rule(found: Mapping[str, Any], kind: str, wanted: Mapping[str, Any]) -
         same_ports = wanted["IpProtocol"] == "-1" or all(
             rule.get(port) == wanted.get(port) for port in ("FromPort", "ToPort")
         )
-        if protocol(rule["IpProtocol"]) == wanted["IpProtocol"] and same_ports:
-            if _sources(wanted) <= _sources(rule):
-                return dict(rule)
+        same_protocol = protocol(rule["IpProtocol"]) == wanted["IpProtocol"]
+        if same_protocol and same_ports and _sources(wanted) <= _sources(rule):
+            return dict(rule)
     return None
 
 
@@ -383,13 +384,9 @@ def _some_source(inputs: Mapping[str, Any]) -> list[tuple[str, str]]:
     names = ("cidrBlocks", "ipv6CidrBlocks", "prefixListIds", "self", "sourceSecurityGroupId")
     if any(inputs.get(name) for name in names):
         return []
-    return [
-        (
-            "cidrBlocks",
-            'Missing required argument. "cidr_blocks": one of `cidr_blocks,ipv6_cidr_blocks,prefix_list_ids,'
-            "self,source_security_group_id` must be specified",
-        )
-    ]
+    choice = "cidr_blocks,ipv6_cidr_blocks,prefix_list_ids,self,source_security_group_id"
+    text = f'Missing required argument. "cidr_blocks": one of `{choice}` must be specified'
+    return [("cidrBlocks", text)]
 
 
 RULE = Definition(

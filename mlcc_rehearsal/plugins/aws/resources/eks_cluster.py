@@ -281,8 +281,12 @@ CLUSTER = Definition(
             "kubernetesNetworkConfig.serviceIpv4Cidr",
             "upgradePolicy",
             "upgradePolicy.supportType",
+            "kubernetesNetworkConfig.serviceIpv6Cidr",
             "version",
+            "vpcConfig.clusterSecurityGroupId",
+            "vpcConfig.controlPlaneEgressMode",
             "vpcConfig.publicAccessCidrs",
+            "vpcConfig.vpcId",
         }
     ),
     defaults={

@@ -207,7 +207,7 @@ def _delete(call: Call) -> None:
 
 
 def _update(call: Call) -> None:
-    _settings(call, lambda setting: call.changed(setting))
+    _settings(call, call.changed)
 
 
 BUCKET = Definition(

@@ -12,9 +12,10 @@ import mimetypes
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
 from mlcc_rehearsal.plugins.aws.calling import Call
-from mlcc_rehearsal.plugins.aws.definition import Definition, Import, Tagging
+from mlcc_rehearsal.plugins.aws.definition import AutoName, Definition, Import, Tagging
 from mlcc_rehearsal.plugins.aws.resources._common import checks, conflicts, tag_list, tag_map
 from mlcc_rehearsal.plugins.aws.resources.s3 import GONE
 from mlcc_rehearsal.plugins.values import Asset
@@ -60,12 +61,10 @@ def _put(call: Call) -> str:
         Body=content(given),
         ACL=given.get("acl"),
         SSEKMSKeyId=given.get("kmsKeyId"),
+        Tagging=urlencode(call.tags) or None,
         **headers,
     )
-    call.id = f"{bucket}/{key}"
-    if call.tags:
-        _tag(call, call.tags)
-    return call.id
+    return f"{bucket}/{key}"
 
 
 def _key(inputs: Mapping[str, Any]) -> str:
@@ -161,6 +160,7 @@ OBJECT = Definition(
     update=_update,
     delete=_delete,
     imports=Import("bucket/key", "my-bucket/some/key.txt", _parse),
+    name=AutoName("key", 1024, digits=0),
     tagging=TAGGING,
     replace=frozenset({"bucket", "key"}),
     computed=frozenset(
