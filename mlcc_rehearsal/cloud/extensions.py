@@ -34,37 +34,50 @@ _EXTENSIONS: tuple[tuple[Any, type[Any]], ...] = (
     (sts_backends, RehearsedSTSBackend),
 )
 
-_lock = threading.Lock()
-_users = 0
-_originals: list[type[Any]] = []
+
+class _Extensions:
+    """Counts the clouds that need the extensions, and remembers moto's own classes."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._users = 0
+        self._originals: list[type[Any]] = []
+
+    def install(self) -> None:
+        with self._lock:
+            if self._users == 0:
+                for backends, extension in _EXTENSIONS:
+                    self._originals.append(backends.backend)
+                    backends.backend = extension
+                    # A backend that moto made of its own class before would lack the laws.
+                    backends.clear()
+            self._users += 1
+
+    def uninstall(self) -> None:
+        with self._lock:
+            self._users -= 1
+            if self._users == 0:
+                for (backends, _), original in zip(_EXTENSIONS, self._originals, strict=True):
+                    backends.backend = original
+                    backends.clear()
+                self._originals.clear()
+
+
+_extensions = _Extensions()
 
 
 def install() -> None:
     """Put the extensions in; every call needs one of :func:`uninstall`."""
-    global _users
-    with _lock:
-        if _users == 0:
-            for backends, extension in _EXTENSIONS:
-                _originals.append(backends.backend)
-                backends.backend = extension
-                # A backend that moto made of its own class before would lack the laws.
-                backends.clear()
-        _users += 1
+    _extensions.install()
 
 
 def uninstall() -> None:
     """Undo one :func:`install`; the last one puts moto's own classes back."""
-    global _users
-    with _lock:
-        _users -= 1
-        if _users == 0:
-            for (backends, _), original in zip(_EXTENSIONS, _originals, strict=True):
-                backends.backend = original
-                backends.clear()
-            _originals.clear()
+    _extensions.uninstall()
 
 
 def forget_account(account_id: str) -> None:
     """Drop everything that moto keeps of an account."""
-    for backends in list(BackendDict._instances):
+    used: list[Any] = BackendDict._instances  # type: ignore[misc]  # moto's own list of dictionaries in use
+    for backends in list(used):
         backends.pop(account_id, None)

@@ -76,7 +76,7 @@ class Match:
 
 @dataclass(frozen=True)
 class Result:
-    """Decision, the statements behind it, and context keys that conditions asked for and the request lacked."""
+    """Decision, the statements behind it, and context keys that conditions wanted and the request lacked."""
 
     decision: Decision
     matches: tuple[Match, ...] = ()
@@ -92,7 +92,7 @@ Document = Mapping[str, Any] | str
 
 
 def evaluate(policies: Iterable[Document], request: Request) -> Result:
-    """Decide ``request`` by identity policies: an explicit deny wins, then any allow, else implicit deny.
+    """Decide ``request`` by identity policies: an explicit deny wins, then any allow, else it is denied.
 
     :raises ValueError: when a policy is not JSON or has a condition operator that IAM does not know.
     """
@@ -100,7 +100,7 @@ def evaluate(policies: Iterable[Document], request: Request) -> Result:
 
 
 def evaluate_trust(document: Document, request: Request) -> Result:
-    """Decide ``request`` by a role's trust policy: its principal must be named too, resources do not matter."""
+    """Decide ``request`` by a role's trust policy: the principal must be named, resources do not matter."""
     return _evaluate([_parsed(document)], request, needs_principal=True)
 
 
@@ -308,7 +308,7 @@ def _moment(compare: Callable[[float, float], bool]) -> Callable[[str, str], boo
         try:
             return float(text)
         except ValueError:
-            return datetime.fromisoformat(text.replace("Z", "+00:00")).timestamp()
+            return datetime.fromisoformat(text).timestamp()
 
     def compare_moments(wanted: str, got: str) -> bool:
         try:
@@ -330,7 +330,7 @@ def _bool(wanted: str, got: str) -> bool:
     return wanted.lower() == got.lower()
 
 
-_EQ, _NE = float.__eq__, float.__ne__
+_EQ = float.__eq__
 _COMPARISONS: dict[str, tuple[Callable[[float, float], bool], bool]] = {
     "Equals": (_EQ, False),
     "NotEquals": (_EQ, True),

@@ -118,7 +118,8 @@ DEFAULT_GROUP = _law(
 )
 VPC_DEPENDENCY = _law(
     "vpc-dependency",
-    "A VPC with subnets, an internet gateway, further route tables or groups, or endpoints cannot be deleted.",
+    "A VPC with subnets, an internet gateway, further route tables or groups, or endpoints cannot be "
+    "deleted.",
     "Amazon EC2 API reference, DeleteVpc (DependencyViolation)",
 )
 GATEWAY_DEPENDENCY = _law(
@@ -264,13 +265,15 @@ NODE_ROLE_TRUST = _law(
 )
 NODE_ROLE_GRANTS = _law(
     "eks-node-role-grants",
-    "Nodes whose role may not describe the cluster, pull images or manage interfaces do not become ready, and "
+    "Nodes whose role may not describe the cluster, pull images or manage interfaces do not become ready, "
+    "and "
     "the node group ends CREATE_FAILED.",
     f"{_EKSUG}, 'Amazon EKS node IAM role', 'Troubleshoot problems with clusters and nodes'",
 )
 NODES_WAY_OUT = _law(
     "eks-nodes-way-out",
-    "Nodes without a way to the cluster, ECR, EC2 and S3 (a NAT or internet route, or endpoints) do not join: "
+    "Nodes without a way to the cluster, ECR, EC2 and S3 (a NAT or internet route, or endpoints) do not "
+    "join: "
     "NodeCreationFailure.",
     f"{_EKSUG}, 'Deploy private clusters with limited internet access', 'Troubleshoot'",
 )
@@ -278,7 +281,8 @@ NODES_NEED_CNI = _law(
     "eks-nodes-need-cni",
     "Nodes are not ready without the VPC CNI: a cluster made without self-managed add-ons needs the vpc-cni "
     "add-on for its first node group.",
-    f"{_EKSUG}, 'Create an Amazon EKS cluster' (bootstrapSelfManagedAddons); Kubernetes, NetworkPluginNotReady",
+    f"{_EKSUG}, 'Create an Amazon EKS cluster' (bootstrapSelfManagedAddons); Kubernetes, "
+    "NetworkPluginNotReady",
 )
 NODE_PARAMETERS = _law(
     "eks-node-group-parameters",

@@ -30,13 +30,45 @@ _READING = re.compile(
 
 # Parameters that say what a call is about, the most telling first.
 _TELLING = (
-    "resourceArn", "ResourceARN", "ResourceArn", "RoleName", "PolicyArn", "InstanceProfileName", "UserName",
-    "OpenIDConnectProviderArn", "PolicyName", "Bucket", "StackName", "logGroupName", "Name", "name",
-    "clusterName", "ClusterName", "SecurityGroupId", "GroupId", "SubnetId", "NatGatewayId", "InternetGatewayId",
-    "RouteTableId", "AssociationId", "AllocationId", "VpcEndpointId.1", "VpcEndpointId", "NetworkInterfaceId",
-    "LaunchTemplateId", "LaunchTemplateName", "ResourceId.1", "VpcId", "GroupName", "FunctionName", "path",
-    "Path", "PathPrefix", "Names", "PolicySourceArn",
-)  # fmt: skip
+    "resourceArn",
+    "ResourceARN",
+    "ResourceArn",
+    "RoleName",
+    "PolicyArn",
+    "InstanceProfileName",
+    "UserName",
+    "OpenIDConnectProviderArn",
+    "PolicyName",
+    "Bucket",
+    "StackName",
+    "logGroupName",
+    "Name",
+    "name",
+    "clusterName",
+    "ClusterName",
+    "SecurityGroupId",
+    "GroupId",
+    "SubnetId",
+    "NatGatewayId",
+    "InternetGatewayId",
+    "RouteTableId",
+    "AssociationId",
+    "AllocationId",
+    "VpcEndpointId.1",
+    "VpcEndpointId",
+    "NetworkInterfaceId",
+    "LaunchTemplateId",
+    "LaunchTemplateName",
+    "ResourceId.1",
+    "VpcId",
+    "GroupName",
+    "FunctionName",
+    "path",
+    "Path",
+    "PathPrefix",
+    "Names",
+    "PolicySourceArn",
+)
 # What is inside an EKS cluster is named by the cluster and one of these.
 _EKS_PARTS = ("nodegroupName", "addonName", "fargateProfileName", "principalArn", "associationId", "updateId")
 
@@ -47,7 +79,7 @@ class NamedRequest:
 
     :ivar service: botocore's name of the service (``eks``, ``ec2``, ``resourcegroupstaggingapi``).
     :ivar operation: the operation's name, or ``Unknown``.
-    :ivar parameters: parameters as far as they are cheap to know: flat for query services, the body otherwise.
+    :ivar parameters: as far as they are cheap to know: flat for query services, the body otherwise.
     """
 
     method: str
@@ -158,7 +190,7 @@ def _service(scope: str | None, parameters: dict[str, Any], environ: dict[str, A
 
 
 def _json_object(body: bytes) -> dict[str, Any]:
-    if not body[:1] == b"{":
+    if body[:1] != b"{":
         return {}
     try:
         value = json.loads(body)

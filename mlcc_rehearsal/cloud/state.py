@@ -15,7 +15,7 @@ from mlcc_rehearsal.cloud.account import RehearsedAccount
 
 
 def summarize(account: RehearsedAccount) -> dict[str, Any]:
-    """Names and states by service and region.  AWS's own things (default VPC, managed policies) are left out."""
+    """Names and states by service and region, without AWS's own (default VPC, managed policies)."""
     iam = iam_backends[account.account_id][account.partition]
     regions: dict[str, Any] = {}
     for region, ec2 in list(ec2_backends[account.account_id].items()):
@@ -43,7 +43,7 @@ def summarize(account: RehearsedAccount) -> dict[str, Any]:
             "users": sorted(iam.users),
         },
         "buckets": sorted(s3_backends[account.account_id][account.partition].buckets),
-        "regions": regions,
+        "regions": {name: found for name, found in regions.items() if any(found.values())},
     }
 
 

@@ -76,7 +76,7 @@ class Dependencies(EC2Backend):
             t.id for t in self.route_tables.values() if t.vpc_id == vpc_id and not t.main_association_id
         ]
         contents += [
-            e.id for e in self.vpc_end_points.values() if e.vpc_id == vpc_id and e.state not in ("deleted",)
+            e.id for e in self.vpc_end_points.values() if e.vpc_id == vpc_id and e.state != "deleted"
         ]
         contents += [i.id for i in self.enis.values() if i.subnet.vpc_id == vpc_id]
         return contents
@@ -85,7 +85,8 @@ class Dependencies(EC2Backend):
         """:raises DependencyViolationError: while the VPC has mapped public addresses."""
         if any(i.public_ip for i in self.enis.values() if i.subnet.vpc_id == vpc_id):
             message = (
-                f"Network {vpc_id} has some mapped public address(es). Please unmap those public address(es) before "
+                f"Network {vpc_id} has some mapped public address(es). Please unmap those public "
+                "address(es) before "
                 "detaching the gateway."
             )
             raise laws.GATEWAY_DEPENDENCY.broken(DependencyViolationError(message))

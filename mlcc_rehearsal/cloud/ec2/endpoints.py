@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from moto.ec2.models import EC2Backend
@@ -55,9 +56,8 @@ class Endpoints(EC2Backend):
                 gateways.append(vpce_id)
                 continue
             endpoint.state = "deleting"
-            account.clock.after(
-                durations.seconds("ec2.vpc_endpoint.delete"), lambda gone=endpoint: self._endpoint_gone(gone)
-            )
+            gone = partial(self._endpoint_gone, endpoint)
+            account.clock.after(durations.seconds("ec2.vpc_endpoint.delete"), gone)
         for vpce_id in gateways:
             endpoint = self.vpc_end_points[vpce_id]
             endpoint.vpc_endpoint_type = endpoint.vpc_endpoint_type or "Gateway"

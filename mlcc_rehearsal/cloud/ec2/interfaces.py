@@ -83,7 +83,8 @@ def make_interface(
     :param instance_id: the instance that it is attached to, for nodes.
     """
     ec2 = ec2_of(account, region)
-    interface = ServiceInterface(
+    # moto leaves the CloudFormation half of its own class abstract; these are not made from templates.
+    interface = ServiceInterface(  # type: ignore[abstract]
         ec2, ec2.get_subnet(subnet_id), [], group_ids=groups, description=description, tags=tags or {}
     )
     interface.attach_time = account.clock.timestamp()

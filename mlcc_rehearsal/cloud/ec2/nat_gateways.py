@@ -66,7 +66,8 @@ class NatGateways(EC2Backend):
         )
         interface._group_set = []
         interface.public_ip = made.public_ip
-        for address in self.addresses:
+        addresses: list[Any] = self.addresses
+        for address in addresses:
             if address.eni is made:
                 address.eni = interface
         self.enis.pop(made.id, None)

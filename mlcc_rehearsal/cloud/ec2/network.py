@@ -39,13 +39,12 @@ def default_targets(account: RehearsedAccount, region: str, subnet: Any) -> list
     table = route_table_of(account, region, subnet)
     if table is None:
         return []
-    targets = []
+    targets: list[str] = []
     for route in table.routes:
         if route.destination_cidr_block != "0.0.0.0/0":
             continue
-        for target in (route.nat_gateway, route.gateway, route.instance, route.transit_gateway):
-            if target is not None:
-                targets.append(str(target.id))
+        leads_to = (route.nat_gateway, route.gateway, route.instance, route.transit_gateway)
+        targets += [str(target.id) for target in leads_to if target is not None]
     return targets
 
 

@@ -135,9 +135,9 @@ def authenticate(eks: EksBackend, cluster: Cluster, access_key_id: str) -> Calle
 def _by_config_map(cluster: Cluster, role: str, principal: str, caller_type: type[Caller]) -> Caller | None:
     """Who the principal is by the ConfigMap aws-auth; the creator is an administrator without being in it."""
     config = cluster.description["accessConfig"]
-    if cluster.authentication_mode == "CONFIG_MAP" and config["bootstrapClusterCreatorAdminPermissions"]:
-        if role == cluster.creator:
-            return caller_type("kubernetes-admin", ("system:masters",), ())
+    bootstrapped = config["bootstrapClusterCreatorAdminPermissions"]
+    if cluster.authentication_mode == "CONFIG_MAP" and bootstrapped and role == cluster.creator:
+        return caller_type("kubernetes-admin", ("system:masters",), ())
     if cluster.kubernetes is None:
         return None
     data = (cluster.kubernetes.config_map("kube-system", "aws-auth") or {}).get("data") or {}

@@ -59,7 +59,8 @@ def _cluster(eks: EksBackend, name: str) -> Cluster:
     cluster = eks.cluster(name)
     if cluster.authentication_mode == "CONFIG_MAP":
         message = (
-            "The cluster's authentication mode must be set to one of [API, API_AND_CONFIG_MAP] to perform this "
+            "The cluster's authentication mode must be set to one of [API, API_AND_CONFIG_MAP] to perform "
+            "this "
             "operation."
         )
         raise laws.AUTHENTICATION_MODE.broken(InvalidRequestException(message, clusterName=name))
@@ -86,7 +87,7 @@ def _check_principal(eks: EksBackend, principal: str) -> None:
     if f":iam::{eks.account_id}:" not in principal:
         return  # another account's principals are not looked up here
     iam = iam_backends[eks.account_id][eks.partition]
-    entities = [*iam.get_roles(), *iam.users.values()]
+    entities: list[Any] = [*iam.get_roles(), *iam.users.values()]
     known = any(entity.arn == principal for entity in entities)
     if not known or not eks.account.is_visible(f"principal:{principal}"):
         message = "The specified principalArn is invalid: invalid principal"

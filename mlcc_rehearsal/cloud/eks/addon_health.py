@@ -74,7 +74,10 @@ def settle(eks: EksBackend, cluster: Cluster, addon: dict[str, Any]) -> None:
 def mark_degraded(addon: dict[str, Any]) -> None:
     """DEGRADED for want of replicas, as EKS words it."""
     addon["status"] = "DEGRADED"
-    message = "The add-on is unhealthy because all deployments have all pods unscheduled no nodes available to schedule pods"
+    message = (
+        "The add-on is unhealthy because all deployments have all pods unscheduled no nodes available to "
+        "schedule pods"
+    )
     addon["health"] = {"issues": [{"code": SHORT_OF_REPLICAS, "message": message, "resourceIds": []}]}
 
 

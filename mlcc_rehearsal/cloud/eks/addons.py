@@ -93,9 +93,10 @@ def _installed(eks: EksBackend, cluster: Cluster, addon: dict[str, Any], *, over
 def _conflict(name: str) -> dict[str, Any]:
     """The issue of an add-on that met fields of a self-managed one: the law "eks-addon-conflict"."""
     objects = {"vpc-cni": "DaemonSet.apps aws-node", "kube-proxy": "DaemonSet.apps kube-proxy"}
+    named = objects.get(name, f"Deployment.apps {name}")
     message = (
         "Conflicts found when trying to apply. Will not continue due to resolve conflicts mode. Conflicts:\n"
-        f'{objects.get(name, f"Deployment.apps {name}")} - .spec.template.spec.containers[name="{name}"].image'
+        f'{named} - .spec.template.spec.containers[name="{name}"].image'
     )
     return {"code": "ConfigurationConflict", "message": message, "resourceIds": []}
 

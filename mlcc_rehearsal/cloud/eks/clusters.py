@@ -96,7 +96,10 @@ def _access_config(name: str, asked: dict[str, Any]) -> dict[str, Any]:
     mode = asked.get("authenticationMode") or "CONFIG_MAP"
     bootstrap = asked.get("bootstrapClusterCreatorAdminPermissions", True)
     if mode == "CONFIG_MAP" and not bootstrap:
-        message = "bootstrapClusterCreatorAdminPermissions must be true if cluster authentication mode is set to CONFIG_MAP"
+        message = (
+            "bootstrapClusterCreatorAdminPermissions must be true if cluster authentication mode is set to "
+            "CONFIG_MAP"
+        )
         raise laws.AUTHENTICATION_MODE.broken(InvalidParameterException(message, clusterName=name))
     return {"authenticationMode": mode, "bootstrapClusterCreatorAdminPermissions": bool(bootstrap)}
 

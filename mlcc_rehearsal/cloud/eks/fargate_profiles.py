@@ -95,7 +95,10 @@ def _check_selectors(selectors: list[dict[str, Any]], members: dict[str, str]) -
 def _require_none_deleting(cluster: Cluster, verb: str) -> None:
     for name, profile in cluster.fargate_profiles.items():
         if profile["status"] == "DELETING":
-            message = f"Cannot {verb} Fargate Profile because cluster {cluster.name} currently has Fargate profile {name} in status DELETING"
+            message = (
+                f"Cannot {verb} Fargate Profile because cluster {cluster.name} currently has Fargate "
+                f"profile {name} in status DELETING"
+            )
             raise laws.FARGATE_ONE_DELETING.broken(ResourceInUseException(message, clusterName=cluster.name))
 
 

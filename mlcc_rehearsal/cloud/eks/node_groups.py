@@ -175,7 +175,10 @@ def _check_types(types: list[str], ami: str, members: dict[str, str]) -> None:
 
 def _check_version(version: str, ami: str, cluster: Cluster, members: dict[str, str]) -> None:
     if minor(version) > minor(cluster.version):
-        message = f"NodeGroup Kubernetes version {version} should be equal to or lower than that of cluster {cluster.version}"
+        message = (
+            f"NodeGroup Kubernetes version {version} should be equal to or lower than that of cluster "
+            f"{cluster.version}"
+        )
         raise laws.NODE_PARAMETERS.broken(InvalidParameterException(message, **members))
     if ami.startswith("AL2_") and minor(version) > _LAST_AL2:
         message = f"AMI Type {ami} is only supported for kubernetes versions 1.32 or earlier"
@@ -269,7 +272,10 @@ def update_nodegroup_config(eks: EksBackend, parameters: dict[str, Any]) -> dict
 
 def _require_quiet(cluster: Cluster, group: NodeGroup, members: dict[str, str]) -> None:
     if group.description["status"] not in ("ACTIVE", "DEGRADED"):
-        message = f"Nodegroup cannot be updated as it is currently not in Active State (status {group.description['status']})"
+        message = (
+            "Nodegroup cannot be updated as it is currently not in Active State (status "
+            f"{group.description['status']})"
+        )
         raise laws.CLUSTER_STATE.broken(ResourceInUseException(message, **members))
     if cluster.status != "ACTIVE":
         message = f"Cluster '{cluster.name}' is not in ACTIVE status"

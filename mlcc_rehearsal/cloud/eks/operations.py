@@ -17,7 +17,7 @@ OPERATIONS: dict[str, Handler] = {}
 
 
 def operation(name: str) -> Callable[[Handler], Handler]:
-    """Register a function as the operation ``name``: parameters in, answer out, both as the API's model has them."""
+    """Register a function as the operation ``name``: parameters in, answer out, as in its model."""
 
     def register(handler: Handler) -> Handler:
         OPERATIONS[name] = handler

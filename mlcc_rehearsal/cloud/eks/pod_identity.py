@@ -65,9 +65,10 @@ def make_association(
         "modifiedAt": now,
         "disableSessionTags": bool(parameters.get("disableSessionTags")),
     }
-    for key, value in (("ownerArn", owner), ("targetRoleArn", parameters.get("targetRoleArn"))):
-        if value:
-            association[key] = value
+    if owner:
+        association["ownerArn"] = owner
+    if parameters.get("targetRoleArn"):
+        association["targetRoleArn"] = parameters["targetRoleArn"]
     cluster.pod_identities[association_id] = association
     return association
 

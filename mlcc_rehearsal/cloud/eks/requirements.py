@@ -38,13 +38,17 @@ def check_cluster_role(eks: EksBackend, arn: str, cluster: str) -> None:
     :raises InvalidParameterException: as AWS words it.
     """
     if not trusts(eks.account, arn, Principal.service("eks.amazonaws.com")):
-        message = f"Role with arn: {arn}, could not be assumed because it does not exist or the trusted entity is not correct"
+        message = (
+            f"Role with arn: {arn}, could not be assumed because it does not exist or the trusted entity is "
+            "not correct"
+        )
         law = laws.CLUSTER_ROLE_TRUST if eks.account.is_visible(arn) else laws.IAM_PROPAGATION
         raise law.broken(InvalidParameterException(message, clusterName=cluster))
     absent = lacking(eks.account, arn, [(action, "*") for action in _CLUSTER_ACTIONS])
     if len(absent) == len(_CLUSTER_ACTIONS):
         message = (
-            "The provided role doesn't have the Amazon EKS Managed Policies associated with it. Please ensure the "
+            "The provided role doesn't have the Amazon EKS Managed Policies associated with it. Please "
+            "ensure the "
             f"following policy is attached: arn:{eks.partition}:iam::aws:policy/AmazonEKSClusterPolicy"
         )
         raise laws.CLUSTER_ROLE_GRANTS.broken(InvalidParameterException(message, clusterName=cluster))
@@ -71,8 +75,10 @@ def check_cluster_subnets(eks: EksBackend, subnet_ids: list[str], cluster: str) 
         if subnet.availability_zone_id in EXCLUDED_ZONE_IDS:
             valid = offered_zones(eks)
             message = (
-                f"Cannot create cluster '{cluster}' because {subnet.availability_zone}, the targeted availability "
-                "zone, does not currently have sufficient capacity to support the cluster. Retry and choose from "
+                f"Cannot create cluster '{cluster}' because {subnet.availability_zone}, the targeted "
+                "availability "
+                "zone, does not currently have sufficient capacity to support the cluster. Retry and "
+                "choose from "
                 f"these availability zones: {', '.join(valid)}"
             )
             raise laws.CLUSTER_ZONES.broken(
@@ -121,7 +127,8 @@ def check_node_role(eks: EksBackend, arn: str, cluster: str) -> None:
     _existing_role(eks, arn, cluster, laws.NODE_ROLE_TRUST)
     if not trusts(eks.account, arn, Principal.service("ec2.amazonaws.com")):
         message = (
-            "Following required service principals [ec2.amazonaws.com] were not found in the trust relationships "
+            "Following required service principals [ec2.amazonaws.com] were not found in the trust "
+            "relationships "
             f"of nodeRole {arn}"
         )
         law = laws.NODE_ROLE_TRUST if eks.account.is_visible(arn) else laws.IAM_PROPAGATION
@@ -137,7 +144,8 @@ def check_fargate_role(eks: EksBackend, arn: str, cluster: str, profile_arn: str
     context = {"aws:SourceArn": profile_arn, "aws:SourceAccount": eks.account_id}
     if not trusts(eks.account, arn, Principal.service("eks-fargate-pods.amazonaws.com"), context=context):
         message = (
-            "Misconfigured PodExecutionRole Trust Policy; Please add the eks-fargate-pods.amazonaws.com Service "
+            "Misconfigured PodExecutionRole Trust Policy; Please add the eks-fargate-pods.amazonaws.com "
+            "Service "
             "Principal"
         )
         law = laws.FARGATE_ROLE_TRUST if eks.account.is_visible(arn) else laws.IAM_PROPAGATION

@@ -17,6 +17,7 @@ from moto.iam.models import IAMBackend
 
 from mlcc_rehearsal.cloud import laws
 from mlcc_rehearsal.cloud.account import find_account
+from mlcc_rehearsal.cloud.iam.roles import PREVIOUS_TRUST
 
 _NAME = re.compile(r"[\w+=,.@-]+", re.ASCII)
 _PRINCIPAL = re.compile(r"arn:[^:]+:(?:iam|sts)::(\d{12}):(role|user|assumed-role)/(.+)")
@@ -29,13 +30,6 @@ _LONGEST_DESCRIPTION = 1000
 
 class RehearsedIAMBackend(IAMBackend):
     """IAM of a rehearsed account."""
-
-    @property
-    def _url_module(self) -> Any:
-        # moto derives it from the class's own module, which has none.
-        from moto.iam import urls
-
-        return urls
 
     def create_role(
         self,
@@ -74,7 +68,7 @@ class RehearsedIAMBackend(IAMBackend):
             max_session_duration,
             linked_service,
         )
-        role.rehearsal_previous_trust = None
+        setattr(role, PREVIOUS_TRUST, None)
         self._propagate(role.arn)
         return role
 
@@ -90,7 +84,7 @@ class RehearsedIAMBackend(IAMBackend):
         before = role.assume_role_policy_document
         super().update_assume_role_policy(role_name, policy_document)
         if seen:
-            role.rehearsal_previous_trust = before
+            setattr(role, PREVIOUS_TRUST, before)
         if json.loads(before) != json.loads(policy_document):
             self._propagate(role.arn, principal=False)
 
@@ -169,7 +163,8 @@ def _check_name(parameter: str, name: str) -> None:
         raise laws.ROLE_NAME.broken(_validation(parameter, name, f"length less than or equal to {longest}"))
     if not _NAME.fullmatch(name):
         message = (
-            f"The specified value for {parameter} is invalid. It must contain only alphanumeric characters and/or "
+            f"The specified value for {parameter} is invalid. It must contain only alphanumeric characters "
+            "and/or "
             "the following: +=,.@_-"
         )
         raise laws.ROLE_NAME.broken(ValidationError(message))
@@ -185,7 +180,8 @@ def _validation(parameter: str, value: str, constraint: str) -> ValidationError:
 def _check_tags(tags: list[dict[str, str]] | None) -> None:
     if tags and len(tags) > _MOST_TAGS:
         message = (
-            f"1 validation error detected: Value at 'tags' failed to satisfy constraint: Member must have length "
+            "1 validation error detected: Value at 'tags' failed to satisfy constraint: Member must have "
+            "length "
             f"less than or equal to {_MOST_TAGS}"
         )
         raise laws.IAM_TAGS.broken(ValidationError(message))

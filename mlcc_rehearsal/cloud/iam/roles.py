@@ -25,6 +25,9 @@ from mlcc_rehearsal.cloud.iam_evaluation import (
     permitted_with_boundary,
 )
 
+# Attribute of moto's roles: the trust policy that others still see while a newer one propagates.
+PREVIOUS_TRUST = "rehearsal_previous_trust"
+
 _ROLE_ARN = re.compile(r"arn:[^:]+:iam::(\d{12}):role/(?:.*/)?([^/]+)")
 
 
@@ -38,7 +41,7 @@ def seen_trust(account: RehearsedAccount, role: Any) -> dict[str, Any] | None:
     """The trust policy that other services see now, or None while they do not see the role at all."""
     text = role.assume_role_policy_document
     if not account.is_visible(role.arn):
-        text = getattr(role, "rehearsal_previous_trust", None)
+        text = getattr(role, PREVIOUS_TRUST, None)
     return json.loads(text) if text else None
 
 
@@ -71,10 +74,8 @@ def documents_of(account: RehearsedAccount, entity: Any) -> list[dict[str, Any]]
         holders += [group for group in iam.groups.values() if entity in group.users]
     documents: list[dict[str, Any]] = []
     for holder in holders:
-        for policy in holder.managed_policies.values():
-            documents.append(managed_document(policy))
-        for document in holder.policies.values():
-            documents.append(json.loads(document) if isinstance(document, str) else document)
+        documents += [managed_document(policy) for policy in holder.managed_policies.values()]
+        documents += [_loaded(document) for document in holder.policies.values()]
     return documents
 
 

@@ -34,22 +34,28 @@ class RehearsedSSMBackend(SimpleSystemManagerBackend):
         *args: Any,
         **kwargs: Any,
     ) -> Any:
-        """:raises AwsError: ValidationException for a value that is empty or too long, ParameterAlreadyExists."""
+        """:raises AwsError: ValidationException for an empty or too long value, ParameterAlreadyExists."""
         if not value:
             message = (
-                f"1 validation error detected: Value '{value or ''}' at 'value' failed to satisfy constraint: "
+                f"1 validation error detected: Value '{value or ''}' at 'value' failed to satisfy "
+                "constraint: "
                 "Member must have length greater than or equal to 1."
             )
             raise laws.PARAMETER_VALUE.broken(AwsError("ValidationException", message, status=400))
         tier = str(kwargs.get("tier") or "Standard")
         if len(value.encode()) > _LONGEST.get(tier, _LONGEST["Standard"]):
             message = (
-                f"{tier} tier parameters support a maximum parameter value of {_LONGEST.get(tier, 4096)} characters. "
-                "To create a larger parameter value, upgrade the parameter to use the advanced-parameter tier."
+                f"{tier} tier parameters support a maximum parameter value of {_LONGEST.get(tier, 4096)} "
+                "characters. "
+                "To create a larger parameter value, upgrade the parameter to use the advanced-parameter "
+                "tier."
             )
             raise laws.PARAMETER_VALUE.broken(AwsError("ValidationException", message, status=400))
         if not overwrite and self._parameters.get(name):
-            message = "The parameter already exists. To overwrite this value, set the overwrite option in the request to true."
+            message = (
+                "The parameter already exists. To overwrite this value, set the overwrite option in the "
+                "request to true."
+            )
             raise laws.PARAMETER_EXISTS.broken(AwsError("ParameterAlreadyExists", message, status=400))
         return super().put_parameter(
             name, description, value, parameter_type, allowed_pattern, keyid, overwrite, *args, **kwargs

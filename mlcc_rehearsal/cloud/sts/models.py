@@ -48,7 +48,10 @@ class RehearsedSTSBackend(STSBackend):
         token = str(request.parameters.get("WebIdentityToken", "")) if request else ""
         claims = _claims(token)
         if claims is None:
-            message = "The ID Token provided is not a valid JWT. (You may see this error if you sent an Access Token)"
+            message = (
+                "The ID Token provided is not a valid JWT. (You may see this error if you sent an Access "
+                "Token)"
+            )
             raise laws.WEB_IDENTITY_PROVIDER.broken(AwsError("InvalidIdentityToken", message, status=400))
         self._check_web_identity(str(kwargs["role_arn"]), claims)
         return STSBackend.assume_role(self, **kwargs)

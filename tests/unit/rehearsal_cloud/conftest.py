@@ -38,7 +38,9 @@ class Desk:
     region: str = "us-west-2"
     _clients: dict[str, Any] = field(default_factory=dict)
 
-    def client(self, service: str, credentials: tuple[str, str] | None = None, region: str | None = None) -> Any:
+    def client(
+        self, service: str, credentials: tuple[str, str] | None = None, region: str | None = None
+    ) -> Any:
         key = f"{service}/{credentials}/{region}"
         if key not in self._clients:
             access, secret = credentials or (self.cloud.access_key_id, self.cloud.secret_access_key)
@@ -154,9 +156,6 @@ class Network:
     address: str = ""
 
 
-Refusal = Callable[..., str]
-
-
 @pytest.fixture
 def desk() -> Iterator[Desk]:
     """A fast cloud whose clusters have no Kubernetes API; each test has an account of its own."""
@@ -167,7 +166,7 @@ def desk() -> Iterator[Desk]:
 
 @pytest.fixture
 def refused(desk: Desk) -> Callable[[str, str], Any]:
-    """``with refused("Code", "law"):`` expects AWS's refusal and the law behind it; ``.text`` has the words."""
+    """``with refused("Code", "law"):`` expects AWS's refusal and its law; ``.text`` has the words."""
 
     class Expect:
         def __init__(self, code: str, law: str | None) -> None:
