@@ -147,8 +147,12 @@ def end_left_behind(
     groups: Collection[int] = (),
     spare: Collection[int] = (),
     patience: float,
+    reap: bool = False,
 ) -> set[int]:
-    """End what still runs of a rehearsal: SIGTERM, `patience` real seconds, SIGKILL. Answers what it was."""
+    """End what still runs of a rehearsal: SIGTERM, `patience` real seconds, SIGKILL. Answers what it was.
+
+    With `reap`, orphans adopted meanwhile are reaped: for a process that called `adopt_orphans`.
+    """
     found = left_behind(mark, roots, groups, spare)
     everything, deadline = set(found), time.monotonic() + patience
     if found:
@@ -156,7 +160,8 @@ def end_left_behind(
         send(found, signal.SIGCONT)  # a stopped process would not notice
     while found and time.monotonic() < deadline:
         time.sleep(0.05)
-        reap_orphans(spare)
+        if reap:
+            reap_orphans(spare)
         found = left_behind(mark, roots, groups, spare)
     # Killing is repeated: a process may start another between being listed and being killed.
     for _ in range(20):
@@ -165,6 +170,7 @@ def end_left_behind(
         everything |= found
         send(found, signal.SIGKILL)
         time.sleep(0.05)
-        reap_orphans(spare)
+        if reap:
+            reap_orphans(spare)
         found = left_behind(mark, roots, groups, spare)
     return everything

@@ -212,7 +212,11 @@ class Rehearsal:
             return
         self._ended = True
         end_left_behind(
-            str(folder.path), roots={os.getpid()}, spare=self._children(), patience=_LEFT_BEHIND_SECONDS
+            str(folder.path),
+            roots={os.getpid()},
+            spare=self._children(),
+            patience=_LEFT_BEHIND_SECONDS,
+            reap=True,
         )
         plugins.stop_all(self._plugins)
         self._tell_watchdog("done")
@@ -231,7 +235,11 @@ class Rehearsal:
 @contextlib.contextmanager
 def _output_to(log: Path) -> Iterator[None]:
     """Write what libraries in this process print, warn and log into `log`: the streams are the command's."""
-    with log.open("a", buffering=1) as file, contextlib.redirect_stdout(file), contextlib.redirect_stderr(file):
+    with (
+        log.open("a", buffering=1) as file,
+        contextlib.redirect_stdout(file),
+        contextlib.redirect_stderr(file),
+    ):
         logging.basicConfig(stream=file, level=logging.WARNING, force=True)
         logging.captureWarnings(True)
         yield
