@@ -15,7 +15,9 @@ from typing import Any
 import pytest
 
 Environment = Callable[..., dict[str, str]]
-SHORTLY = 5.0  # seconds; the host looks at its parent every 0.3 s and gives the program one second
+# The host looks at its parent every 0.3 s and gives the program one second. Longer than 4.2 s would also do
+# for a host that only notices that the engine does not answer any more.
+SHORTLY = 3.5
 
 PULUMI_YAML = """
 name: probe

@@ -23,7 +23,7 @@ def pulumi(folder: Path, version: str = "v3.276.0", *, language_host: bool = Tru
 
 
 GO = """
-import os, pathlib, sys, time
+import os, pathlib, subprocess, sys
 arguments = sys.argv[1:]
 if arguments[0] == "env":
     print(os.environ.get("FAKE_GO_VERSION", "go1.26.8"))
@@ -36,7 +36,8 @@ elif arguments[0] == "build":
         print(os.getcwd(), *arguments, file=file)
     print("go: downloading example.org/module v1.0.0", file=sys.stderr)
     print("internal/cpu", file=sys.stderr, flush=True)
-    time.sleep(float(os.environ.get("FAKE_SECONDS", "0")))
+    # as the real one, it has children that compile
+    subprocess.run(["sh", "-c", 'sleep "$1"; : "$2"', "compile", os.environ.get("FAKE_SECONDS", "0"), os.getcwd()])
     if os.environ.get("FAKE_FAILURE"):
         sys.exit(os.environ["FAKE_FAILURE"])
     target = pathlib.Path(arguments[arguments.index("-o") + 1])
