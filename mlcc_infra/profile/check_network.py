@@ -137,13 +137,19 @@ def check_blocks(findings: Findings) -> None:
     key = "mlcc:network.cidr"
     if vpc is None:
         findings.refuse(key, cidr, block_reason(cidr), set_command(key, "10.0.0.0/16", stack=findings.stack))
-    elif not 16 <= vpc.prefixlen <= 24:
-        found = f"a /{vpc.prefixlen}; AWS takes /16 to /28, and subnets for every zone need a /24 or larger"
+    elif not 16 <= vpc.prefixlen <= _smallest(network):
+        found = f"a /{vpc.prefixlen}; a VPC with subnets in up to four zones is a /16 to /23"
         findings.refuse(key, cidr, found, set_command(key, "10.0.0.0/16", stack=findings.stack))
     elif not any(vpc.subnet_of(private) for private in PRIVATE_RANGES):
         found = "a block outside the private ranges of RFC 1918"
         findings.warn(key, cidr, found, "prefer a block of 10.0.0.0/8, 172.16.0.0/12 or 192.168.0.0/16")
     _check_subnets(findings, network, vpc)
+
+
+def _smallest(network: Network) -> int:
+    """The longest prefix of the VPC's block: AWS's own limit where no subnet is planned by us."""
+    given = network.private_subnet_cidrs is not None and network.public_subnet_cidrs is not None
+    return 28 if given else 23
 
 
 def _check_subnets(findings: Findings, network: Network, vpc: ipaddress.IPv4Network | None) -> None:
@@ -186,11 +192,10 @@ def _check_planned(
     findings: Findings, network: Network, placed: Sequence[tuple[str, ipaddress.IPv4Network]]
 ) -> None:
     """Planned public subnets beside given private ones must not collide."""
-    zones = list(network.zones or ("first", "second"))
     try:
-        planned = plan_network(str(network.vpc_cidr), zones).public
+        planned = plan_network(str(network.vpc_cidr), network.zones or ("first", "second")).public
     except ValueError:
-        return
+        return  # Refused by the checks of blocks and zones.
     for subnet in planned:
         for key, given in placed:
             if given.overlaps(ipaddress.IPv4Network(subnet.cidr)):
@@ -209,13 +214,11 @@ def check_room(findings: Findings) -> None:
     if network.existing or not profile.has("vanilla-eks"):
         return
     if network.private_subnet_cidrs is None:
-        vpc = block(network.vpc_cidr or "")
-        if vpc is None or not 16 <= vpc.prefixlen <= 24:
-            return
-        zones = list(network.zones or ("first", "second"))
-        if not 2 <= len(set(zones)) <= 8 or len(set(zones)) != len(zones):
-            return
-        blocks = [subnet.cidr for subnet in plan_network(str(vpc), zones).private]
+        try:
+            planned = plan_network(network.vpc_cidr or "", network.zones or ("first", "second"))
+        except ValueError:
+            return  # Refused by the checks of blocks and zones.
+        blocks = [subnet.cidr for subnet in planned.private]
         key = "mlcc:network.cidr"
     else:
         blocks = [text for text in network.private_subnet_cidrs if block(text) is not None]

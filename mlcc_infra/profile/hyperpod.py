@@ -144,7 +144,7 @@ class HyperPod(Part):
         """The block that is sent as VpcCIDR; `None` with an existing VPC or stack."""
         if self.existing_vpc or self.existing_stack:
             return None
-        return self.vpc_cidr or DEFAULT_VPC_CIDR
+        return DEFAULT_VPC_CIDR if self.vpc_cidr is None else self.vpc_cidr
 
     @property
     def floor_groups(self) -> tuple[InstanceGroup, ...]:

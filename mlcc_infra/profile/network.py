@@ -20,7 +20,7 @@ class Network(Part):
     """Either an own VPC (`cidr`, `zones`, `nat`, subnet CIDRs) or an existing one (`vpcId`, subnet ids)."""
 
     cidr: str | None = Field(default=None, examples=[DEFAULT_CIDR])
-    """IPv4 block of the VPC to make, /16 to /24. Default 10.0.0.0/16."""
+    """IPv4 block of the VPC to make, /16 to /23. Default 10.0.0.0/16."""
     zones: tuple[str, ...] | None = Field(default=None, examples=[["usw2-az1", "usw2-az2"]])
     """Zone ids (not names, which differ from account to account), two to four. Default: two zones that offer
     the instance types asked for."""
@@ -46,7 +46,7 @@ class Network(Part):
     @property
     def vpc_cidr(self) -> str | None:
         """The block of the VPC to make; `None` with an existing VPC, whose block only AWS knows."""
-        return None if self.existing else (self.cidr or DEFAULT_CIDR)
+        return None if self.existing else (DEFAULT_CIDR if self.cidr is None else self.cidr)
 
     @property
     def nat_mode(self) -> Literal["one", "perZone", "none"]:
@@ -113,7 +113,7 @@ def plan_network(cidr: str, zones: Sequence[str]) -> NetworkPlan:
     gateways need few addresses while every pod takes one of a private subnet.
 
     Args:
-        cidr: the VPC's block, /16 to /24 so that every subnet stays within AWS's /16 to /28.
+        cidr: the VPC's block, /16 to /23 (/22 beyond four zones): no subnet is then beyond AWS's /28.
         zones: zone ids, in the order that decides who gets which block.
 
     Raises:
