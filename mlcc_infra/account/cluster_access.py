@@ -9,6 +9,7 @@ CreateAccessEntry and AssociateAccessPolicy).
 from __future__ import annotations
 
 import base64
+import os
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -171,6 +172,8 @@ def verify_caller_is_admin(session: AccountSession, cluster: Mapping[str, Any]) 
         configuration.ssl_ca_cert = authority.name
         configuration.api_key = {"authorization": f"Bearer {cluster_token(session, cluster['name'])}"}
         configuration.retries = False
+        # The client reads the proxy from the environment and then forgets which hosts go without one.
+        configuration.no_proxy = os.environ.get("NO_PROXY") or os.environ.get("no_proxy")
         review = {
             "apiVersion": "authorization.k8s.io/v1",
             "kind": "SelfSubjectAccessReview",
