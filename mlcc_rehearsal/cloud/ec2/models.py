@@ -31,6 +31,23 @@ class RehearsedEC2Backend(Dependencies, NatGateways, Endpoints, EC2Backend):
         """The rehearsed account; :raises KeyError: when no cloud runs for it."""
         return account_of(self.account_id)
 
+    def create_subnet(self, vpc_id: str, *arguments: Any, **named: Any) -> Any:
+        """A subnet gives public addresses only when asked to, unless it is a default one.
+
+        moto takes the first subnet of a zone for a default one, and one made by zone id has no zone yet.
+        Source: VPC user guide, "Modify the IP addressing attributes of your subnet".
+        """
+        zone_id = named.get("availability_zone_id")
+        if zone_id and not named.get("availability_zone"):
+            zones = {zone.zone_id: zone.name for zone in self.describe_availability_zones()}
+            if zone_id in zones:
+                named = {**named, "availability_zone": zones[zone_id], "availability_zone_id": None}
+        subnet = super().create_subnet(vpc_id, *arguments, **named)
+        if not self.get_vpc(vpc_id).is_default:
+            subnet.default_for_az = False
+            subnet.map_public_ip_on_launch = False
+        return subnet
+
     def create_tags(self, resource_ids: list[str], tags: dict[str, str]) -> bool:
         """Also keeps the lengths of keys and values, and refuses the reserved prefix from callers."""
         for key, value in tags.items():
