@@ -1,6 +1,7 @@
-"""``python -m mlcc_infra.engine {install,path,about}``."""
+"""``python -m mlcc_infra.engine {install,path,about}``: get an engine, what to put on PATH, what it is."""
 
 import argparse
+import os
 import signal
 import sys
 import time
@@ -32,7 +33,7 @@ def main(arguments: list[str] | None = None) -> int:
             _say(f"{_summary(engine)} ({time.monotonic() - started:.0f} s)")
         else:
             engine = find_engine(sources=sources)
-            print(engine.pulumi if options.command == "path" else _about(engine))
+            print(_path(engine) if options.command == "path" else _about(engine))
     except EngineError as error:
         print(f"engine: {error}", file=sys.stderr)
         return 1
@@ -61,6 +62,10 @@ def _say(line: str) -> None:
 def _summary(engine: Engine) -> str:
     origin = {"path": "found on PATH", "installer": "official release", "built": "built from Go modules"}
     return f"pulumi {engine.version}, {origin[engine.source]}: {engine.pulumi}"
+
+
+def _path(engine: Engine) -> str:
+    return os.pathsep.join(str(folder) for folder in engine.bin_dirs)
 
 
 def _about(engine: Engine) -> str:

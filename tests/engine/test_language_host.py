@@ -15,9 +15,8 @@ from typing import Any
 import pytest
 
 Environment = Callable[..., dict[str, str]]
-# The host looks at its parent every 0.3 s and gives the program one second. Longer than 4.2 s would also do
-# for a host that only notices that the engine does not answer any more.
-SHORTLY = 3.5
+# Seconds. The host looks at its parent every 0.3 s; that the engine's address is dead it sees after 2.1 s.
+SHORTLY = 2.0
 
 PULUMI_YAML = """
 name: probe

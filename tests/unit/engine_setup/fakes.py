@@ -37,7 +37,8 @@ elif arguments[0] == "build":
     print("go: downloading example.org/module v1.0.0", file=sys.stderr)
     print("internal/cpu", file=sys.stderr, flush=True)
     # as the real one, it has children that compile
-    subprocess.run(["sh", "-c", 'sleep "$1"; : "$2"', "compile", os.environ.get("FAKE_SECONDS", "0"), os.getcwd()])
+    seconds = os.environ.get("FAKE_SECONDS", "0")
+    subprocess.run(["sh", "-c", 'sleep "$1"; : "$2"', "compile", seconds, os.getcwd()])
     if os.environ.get("FAKE_FAILURE"):
         sys.exit(os.environ["FAKE_FAILURE"])
     target = pathlib.Path(arguments[arguments.index("-o") + 1])
