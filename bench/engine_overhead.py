@@ -1,9 +1,10 @@
-"""What the engine and the language host cost by themselves: no cloud, dynamic resources that do next to nothing.
+"""What the engine and the language host cost by themselves: no cloud, resources that do next to nothing.
 
     .venv/bin/python bench/engine_overhead.py [--resources 80] [--chains 8] [--seconds 0.2] [--json]
 
-Each resource takes `--seconds` to create, so the longest chain is the least an `up` can take. Figures go with the
-machine; they are compared with those of another commit on the same one.
+Each resource takes `--seconds` to create, so an `up` takes the longest chain at least, and a quarter of the sum:
+Pulumi's provider of dynamic resources does four things at a time. Figures go with the machine; compare them with
+those of another commit on the same one.
 """
 
 import argparse
