@@ -157,12 +157,12 @@ def answers_errors(method: MethodT) -> MethodT:
         try:
             return method(self, request, context)
         except ProviderError as error:
-            _abort(context, error)
-        except Exception as error:  # the border of the process: told to the engine and logged
-            if context.code() is None:  # not context.abort itself
-                log.exception("%s failed", method.__name__)
-                context.abort(grpc.StatusCode.INTERNAL, f"stand-in plugin: {type(error).__name__}: {error}")
-            raise
+            failure = error
+        except Exception as error:  # the border of the process: told to the engine, and logged
+            log.exception("%s failed", method.__name__)
+            told = f"stand-in plugin: {type(error).__name__}: {error}"
+            failure = ProviderError(told, grpc.StatusCode.INTERNAL)
+        return _abort(context, failure)
 
     return wrapper  # type: ignore[return-value]
 

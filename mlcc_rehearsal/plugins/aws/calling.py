@@ -33,12 +33,24 @@ NOT_FOUND_TRIES = 20
 
 #: Codes the Go SDK retries by itself (aws-sdk-go-v2 ``aws/retry/standard.go``).
 _THROTTLES = frozenset(
-    (
-        "BandwidthLimitExceeded EC2ThrottledException LimitExceededException PriorRequestNotComplete "
-        "ProvisionedThroughputExceededException RequestLimitExceeded RequestThrottled RequestThrottledException "
-        "RequestTimeout RequestTimeoutException SlowDown ThrottledException Throttling ThrottlingException "
-        "TooManyRequestsException TransactionInProgressException"
-    ).split()
+    {
+        "BandwidthLimitExceeded",
+        "EC2ThrottledException",
+        "LimitExceededException",
+        "PriorRequestNotComplete",
+        "ProvisionedThroughputExceededException",
+        "RequestLimitExceeded",
+        "RequestThrottled",
+        "RequestThrottledException",
+        "RequestTimeout",
+        "RequestTimeoutException",
+        "SlowDown",
+        "ThrottledException",
+        "Throttling",
+        "ThrottlingException",
+        "TooManyRequestsException",
+        "TransactionInProgressException",
+    }
 )
 
 

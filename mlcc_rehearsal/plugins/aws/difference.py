@@ -138,7 +138,7 @@ class _Comparison:
                 continue
             kind = ADD if key not in old else DELETE if key not in new else UPDATE
             shown = f"{path}.{key}" if key.replace("_", "").isalnum() else f'{path}["{key}"]'
-            self.record(shown, plain, kind)
+            self.record(shown, f"{plain}.{key}", kind)
 
     def same_lists(self, shape: Shape, old: list[Any], new: list[Any], plain: str) -> bool:
         element = shape.element or Shape("any")

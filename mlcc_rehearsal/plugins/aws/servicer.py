@@ -250,7 +250,8 @@ class AwsServicer(BaseServicer[configuration.Configuration]):
             changes=changes.paths,
         )
         try:
-            if changes.paths - {"tags", "tagsAll"} and definition.update is not None:
+            beside_tags = any(path.split(".")[0] not in ("tags", "tagsAll") for path in changes.paths)
+            if beside_tags and definition.update is not None:
                 definition.update(call)
             self._update_tags(definition, call)
             found = self._settled(definition, call)
@@ -318,7 +319,9 @@ class AwsServicer(BaseServicer[configuration.Configuration]):
         result = function(call)
         if "region" in shape.outputs.fields:
             result.setdefault("region", call.region)
-        return provider_pb2.InvokeResponse(**{"return": to_struct(result)})
+        response: Any = provider_pb2.InvokeResponse()
+        getattr(response, "return").CopyFrom(to_struct(result))  # a Python keyword
+        return response
 
 
 def warm_up() -> None:

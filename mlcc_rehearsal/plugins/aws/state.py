@@ -37,6 +37,8 @@ def outputs(
         raise KeyError(f"{definition.token} has no output {', '.join(unknown)}")
     for path in definition.unread:
         _keep(state, prior, path.split("."))
+        if path in definition.defaults and "." not in path:  # an import knows no program
+            state.setdefault(path, definition.defaults[path])
     for key, value in list(state.items()):
         if key in prior and key in shape.inputs.fields:
             state[key] = _prior_form(definition, shape.inputs.fields[key], value, prior[key], key)

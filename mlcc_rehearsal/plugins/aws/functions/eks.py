@@ -61,7 +61,7 @@ def _token(call: Call) -> dict[str, Any]:
         client._request_signer._credentials,
         client.meta.events,
     )
-    url = signer.generate_presigned_url(
+    url: Any = signer.generate_presigned_url(
         {
             "method": "GET",
             "url": f"https://sts.{call.region}.amazonaws.com/?Action=GetCallerIdentity&Version=2011-06-15",
