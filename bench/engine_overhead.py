@@ -2,9 +2,9 @@
 
     .venv/bin/python bench/engine_overhead.py [--resources 80] [--chains 8] [--seconds 0.2] [--json]
 
-Each resource takes `--seconds` to create, so an `up` takes the longest chain at least, and a quarter of the sum:
-Pulumi's provider of dynamic resources does four things at a time. Figures go with the machine; compare them with
-those of another commit on the same one.
+Each resource takes `--seconds` to create, so an `up` takes the longest chain at least, and a quarter of the
+sum: Pulumi's provider of dynamic resources does four things at a time. Figures go with the machine; compare
+them with those of another commit on the same one.
 """
 
 import argparse
