@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
 
 import pytest
 
@@ -11,10 +10,9 @@ from mlcc_infra import clock
 
 
 @pytest.fixture(autouse=True)
-def fast(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def fast(monkeypatch: pytest.MonkeyPatch) -> None:
     """A thousand modelled seconds in a real one."""
     monkeypatch.setenv("MLCC_CLOCK_SPEED", "1000")
-    yield
 
 
 @pytest.mark.parametrize(("text", "expected"), [("", 1.0), ("60", 60.0), (" 0.5 ", 0.5)])

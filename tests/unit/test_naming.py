@@ -131,10 +131,11 @@ def test_two_profiles_share_no_name_unless_one_ends_in_hp(first: str, second: st
     if first == second or first.endswith("-hp") or second.endswith("-hp"):
         return
     rendered = [
-        {template.render(profile, "88de702d") for template in TEMPLATES.values()} for profile in (first, second)
+        {template.render(profile, "88de702d") for template in TEMPLATES.values()}
+        for profile in (first, second)
     ]
     shared = rendered[0] & rendered[1]
-    # `a` and `a-eks` share the names of their load balancer roles only in theory: `a-eks-alb-controller-role`.
+    # `a-eks` and `a` share `mlcc-a-eks-alb-controller-…`, of different targets: warned about, told by tags.
     assert all("alb-controller" in name for name in shared)
 
 
@@ -154,7 +155,9 @@ def test_names_cannot_be_changed_after_the_fact() -> None:
         DEMO.profile = "other"  # type: ignore[misc]
 
 
-@pytest.mark.parametrize(("stack", "profile"), [("mlcc-demo", "demo"), ("demo", "demo"), ("mlcc-mlcc-x", "mlcc-x")])
+@pytest.mark.parametrize(
+    ("stack", "profile"), [("mlcc-demo", "demo"), ("demo", "demo"), ("mlcc-mlcc-x", "mlcc-x")]
+)
 def test_the_profile_is_the_stack_without_its_prefix(stack: str, profile: str) -> None:
     assert default_profile(stack) == profile
     assert PROFILE_PATTERN.fullmatch(profile)

@@ -29,7 +29,9 @@ from mlcc_infra.policies.documents import MAX_INLINE_CHARACTERS, MAX_MANAGED_CHA
 
 READ = document(
     allow(["s3:GetObject", "s3:GetObjectTagging"], ["arn:aws:s3:::a/*", "arn:aws:s3:::b/*"], sid="Objects"),
-    allow("s3:ListBucket", "arn:aws:s3:::a", condition={"StringEquals": {"aws:ResourceAccount": "123456789012"}}),
+    allow(
+        "s3:ListBucket", "arn:aws:s3:::a", condition={"StringEquals": {"aws:ResourceAccount": "123456789012"}}
+    ),
 )
 
 
@@ -75,7 +77,9 @@ def test_a_policy_means_the_same_in_every_spelling(seed: int) -> None:
         lambda policy: policy["Statement"][0].update(Action=["s3:GetObject"]),
         lambda policy: policy["Statement"][0].update(Resource=["arn:aws:s3:::a/*"]),
         lambda policy: policy["Statement"][1].pop("Condition"),
-        lambda policy: policy["Statement"][1].update(Condition={"StringLike": {"aws:ResourceAccount": "123456789012"}}),
+        lambda policy: policy["Statement"][1].update(
+            Condition={"StringLike": {"aws:ResourceAccount": "123456789012"}}
+        ),
         lambda policy: policy.update(Version="2008-10-17"),
     ],
 )
@@ -140,7 +144,9 @@ def test_policies_that_are_too_long_are_found_with_both_numbers() -> None:
     half = document(allow("ec2:DescribeTags", [f"arn:aws:ec2:::x{number}" for number in range(280)]))
     assert characters(half) < MAX_INLINE_CHARACTERS
     assert inline_problems({"one": half}) == ()
-    assert any(str(MAX_INLINE_CHARACTERS) in problem for problem in inline_problems({"one": half, "two": half}))
+    assert any(
+        str(MAX_INLINE_CHARACTERS) in problem for problem in inline_problems({"one": half, "two": half})
+    )
 
 
 def test_reading_buckets_is_listing_them_and_getting_their_objects_in_our_account() -> None:
@@ -149,5 +155,7 @@ def test_reading_buckets_is_listing_them_and_getting_their_objects_in_our_accoun
         ("s3:ListBucket", ["arn:aws:s3:::a", "arn:aws:s3:::b"]),
         ("s3:GetObject", ["arn:aws:s3:::a/*", "arn:aws:s3:::b/*"]),
     ]
-    assert all(entry["Condition"] == {"StringEquals": {"aws:ResourceAccount": "123456789012"}} for entry in found)
+    assert all(
+        entry["Condition"] == {"StringEquals": {"aws:ResourceAccount": "123456789012"}} for entry in found
+    )
     assert bucket_read([], partition="aws", account="123456789012") == []

@@ -52,7 +52,9 @@ def actions_on(document: Document, resource: str) -> set[str]:
     """The actions that the document's statements allow on exactly this resource."""
     found: set[str] = set()
     for statement in statements(document):
-        resources = statement["Resource"] if isinstance(statement["Resource"], list) else [statement["Resource"]]
+        resources = (
+            statement["Resource"] if isinstance(statement["Resource"], list) else [statement["Resource"]]
+        )
         if resource in resources:
             actions = statement["Action"]
             found |= {actions} if isinstance(actions, str) else set(actions)
@@ -148,7 +150,10 @@ def test_rule_03_the_instance_role_trusts_sagemaker_and_ec2_only_when_an_adopted
             "Action": "sts:AssumeRole",
         },
     }
-    assert trusted_services(entry.trust(context(), theirs)) == {"sagemaker.amazonaws.com", "ec2.amazonaws.com"}
+    assert trusted_services(entry.trust(context(), theirs)) == {
+        "sagemaker.amazonaws.com",
+        "ec2.amazonaws.com",
+    }
 
 
 def test_rule_03_the_instance_role_may_what_aws_documents_on_its_own_account_and_region() -> None:

@@ -23,7 +23,9 @@ PART = st.from_regex(r"[a-z0-9]([a-z0-9-]{0,8}[a-z0-9])?", fullmatch=True)
 
 
 def test_the_issuer_is_named_without_its_scheme_in_any_spelling() -> None:
-    assert issuer_host_path(ISSUER) == issuer_host_path(HOST_PATH) == issuer_host_path(ISSUER + "/") == HOST_PATH
+    assert (
+        issuer_host_path(ISSUER) == issuer_host_path(HOST_PATH) == issuer_host_path(ISSUER + "/") == HOST_PATH
+    )
     assert oidc_provider_arn(ISSUER, account=ACCOUNT) == f"arn:aws:iam::{ACCOUNT}:oidc-provider/{HOST_PATH}"
     assert oidc_provider_arn(ISSUER, account=ACCOUNT, partition="aws-cn").startswith("arn:aws-cn:iam")
 
@@ -49,7 +51,9 @@ def test_a_subject_with_a_wildcard_is_compared_by_pattern_and_the_audience_stays
 
 
 @given(st.lists(st.tuples(PART, PART, st.sampled_from(["", "namespace", "name"])), min_size=1, max_size=4))
-def test_the_operator_is_a_pattern_exactly_when_a_subject_has_a_wildcard(parts: list[tuple[str, str, str]]) -> None:
+def test_the_operator_is_a_pattern_exactly_when_a_subject_has_a_wildcard(
+    parts: list[tuple[str, str, str]],
+) -> None:
     subjects = [
         subject("*" if wild == "namespace" else namespace, f"{name}*" if wild == "name" else name)
         for namespace, name, wild in parts
@@ -90,6 +94,8 @@ def test_the_trusted_services_are_those_allowed() -> None:
     assert trusted_services(policy) == {"a.amazonaws.com", "b.amazonaws.com"}
     denied = trust({**service_statement("c.amazonaws.com"), "Effect": "Deny"})
     assert trusted_services(denied) == frozenset()
-    listed = trust({**service_statement("x"), "Principal": {"Service": ["d.amazonaws.com", "e.amazonaws.com"]}})
+    listed = trust(
+        {**service_statement("x"), "Principal": {"Service": ["d.amazonaws.com", "e.amazonaws.com"]}}
+    )
     assert trusted_services(listed) == {"d.amazonaws.com", "e.amazonaws.com"}
     assert trusted_services(trust({**service_statement("x"), "Principal": "*"})) == frozenset()

@@ -12,7 +12,8 @@ from tests.unit.profile_support import hyperpod, load, operator_only, problems, 
 
 ROLE = "arn:aws:iam::123456789012:role/Admin"
 SESSION = "arn:aws:sts::123456789012:assumed-role/Admin/jane@example.com"
-SSO = "arn:aws:iam::123456789012:role/aws-reserved/sso.amazonaws.com/us-west-2/AWSReservedSSO_Admin_0123456789abcdef"
+SSO_PATH = "aws-reserved/sso.amazonaws.com/us-west-2"
+SSO = f"arn:aws:iam::123456789012:role/{SSO_PATH}/AWSReservedSSO_Admin_0123456789abcdef"
 
 
 @pytest.mark.parametrize(
@@ -29,9 +30,11 @@ SSO = "arn:aws:iam::123456789012:role/aws-reserved/sso.amazonaws.com/us-west-2/A
     ],
 )
 def test_a_name_that_breaks_a_rule_is_refused_with_the_rule(name: str, reason: str) -> None:
-    assert reason in problems({"profile": name})["mlcc:profile"].found + problems({"profile": name})[
-        "mlcc:profile"
-    ].remedy
+    assert (
+        reason
+        in problems({"profile": name})["mlcc:profile"].found
+        + problems({"profile": name})["mlcc:profile"].remedy
+    )
 
 
 @pytest.mark.parametrize("name", ["a", "1", "a" * 35, "mlcc-demo-us-west-2", "hp", "88de702", "88de702g"])
@@ -67,9 +70,7 @@ def test_a_region_where_hyperpod_was_not_seen_is_warned_about_as_the_list_is_unv
     assert "aws:region" not in warnings(region="eu-west-3")
 
 
-@pytest.mark.parametrize(
-    "targets", [["vanilla-eks"], ["hyperpod-eks"], ["vanilla-eks", "hyperpod-eks"]]
-)
+@pytest.mark.parametrize("targets", [["vanilla-eks"], ["hyperpod-eks"], ["vanilla-eks", "hyperpod-eks"]])
 def test_targets_go_together(targets: list[str]) -> None:
     assert load({"targets": targets}).targets == tuple(targets)
 
@@ -102,7 +103,7 @@ def test_names_are_given_for_a_real_account_only() -> None:
         load().names("1234")
 
 
-# -------------------------------------------------------------------------------------------------- admins
+# ---------------------------------------------------------------------------------------------- admins
 
 
 def test_a_session_becomes_its_role_once_with_a_warning() -> None:
@@ -119,7 +120,9 @@ def test_a_role_of_identity_center_without_its_path_is_said_to_need_the_look_up(
     assert read_principal(arn).lookup == "AWSReservedSSO_Admin_0123456789abcdef"
 
 
-@pytest.mark.parametrize("arn", [ROLE, SSO, "arn:aws:iam::123456789012:user/jane", "arn:aws:iam::123456789012:role/a/b"])
+@pytest.mark.parametrize(
+    "arn", [ROLE, SSO, "arn:aws:iam::123456789012:user/jane", "arn:aws:iam::123456789012:role/a/b"]
+)
 def test_roles_and_users_are_taken_as_they_are(arn: str) -> None:
     assert load({"admins": [arn]}).admins == (arn,)
     assert read_principal(arn).note == ""
@@ -159,7 +162,7 @@ def test_administrators_are_unique_usable_and_keep_their_order(entries: list[str
     assert principal_arns(arns) == arns
 
 
-# ------------------------------------------------------------------------------------ adoption, tags, company
+# ----------------------------------------------------------------------------- adoption, tags, company
 
 
 def test_one_mode_of_adoption_counts_for_everything() -> None:

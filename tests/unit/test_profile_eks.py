@@ -54,11 +54,14 @@ def test_what_is_no_kubernetes_version_is_refused(version: str) -> None:
 
 
 def test_standard_support_only_is_refused_for_a_version_that_eks_would_upgrade() -> None:
-    assert "upgrades it by itself" in problems(eks(version="1.33", supportType="STANDARD"))["mlcc:eks.supportType"].found
+    assert (
+        "upgrades it by itself"
+        in problems(eks(version="1.33", supportType="STANDARD"))["mlcc:eks.supportType"].found
+    )
     assert load(eks(supportType="STANDARD")).eks.support_type == "STANDARD"
 
 
-# -------------------------------------------------------------------------------------------------- endpoint
+# -------------------------------------------------------------------------------------------- endpoint
 
 
 def test_an_endpoint_open_to_all_is_warned_about_and_a_narrow_one_is_not() -> None:
@@ -99,7 +102,10 @@ def test_nodes_without_a_private_endpoint_and_a_narrow_public_one_are_warned_abo
     ],
 )
 def test_a_service_block_that_eks_refuses_is_refused(cidr: str, reason: str) -> None:
-    keys = {**eks(serviceCidr=cidr), "network": {"cidr": "10.192.0.0/16" if cidr == "10.0.0.0/9" else "10.0.0.0/16"}}
+    keys = {
+        **eks(serviceCidr=cidr),
+        "network": {"cidr": "10.192.0.0/16" if cidr == "10.0.0.0/9" else "10.0.0.0/16"},
+    }
     assert reason in problems(keys)["mlcc:eks.serviceCidr"].found
 
 
@@ -108,7 +114,7 @@ def test_a_private_service_block_apart_from_the_vpc_is_accepted(cidr: str) -> No
     assert load(eks(serviceCidr=cidr)).eks.service_cidr == cidr
 
 
-# ----------------------------------------------------------------------------------------------- node groups
+# ----------------------------------------------------------------------------------------- node groups
 
 
 @pytest.mark.parametrize(
@@ -119,14 +125,26 @@ def test_a_private_service_block_apart_from_the_vpc_is_accepted(cidr: str) -> No
         ([group(maxSize=1)], "mlcc:eks.nodeGroups[0]", "out of order"),
         ([group(instanceTypes=[])], "mlcc:eks.nodeGroups[0].instanceTypes", "no instance type"),
         ([group(instanceTypes=["ml.c5.xlarge"])], "mlcc:eks.nodeGroups[0].instanceTypes", "HyperPod type"),
-        ([group(instanceTypes=["m6i.large", "m6g.large"])], "mlcc:eks.nodeGroups[0].instanceTypes", "architecture"),
+        (
+            [group(instanceTypes=["m6i.large", "m6g.large"])],
+            "mlcc:eks.nodeGroups[0].instanceTypes",
+            "architecture",
+        ),
         ([group(instanceTypes=["m6i.lrge"])], "mlcc:eks.nodeGroups[0].instanceTypes[0]", "another form"),
         ([group("x" * 64)], "mlcc:eks.nodeGroups[0].name", "another form"),
         ([group("with space")], "mlcc:eks.nodeGroups[0].name", "another form"),
         ([group(minSize=-1)], "mlcc:eks.nodeGroups[0].minSize", "greater than or equal to 0"),
         ([group(diskSize=5)], "mlcc:eks.nodeGroups[0].diskSize", "20"),
-        ([group(labels={"bad key!": "x"})], 'mlcc:eks.nodeGroups[0].labels["bad key!"]', "no Kubernetes label"),
-        ([group(labels={"kubernetes.io/role": "x"})], 'mlcc:eks.nodeGroups[0].labels["kubernetes.io/role"]', "reserved"),
+        (
+            [group(labels={"bad key!": "x"})],
+            'mlcc:eks.nodeGroups[0].labels["bad key!"]',
+            "no Kubernetes label",
+        ),
+        (
+            [group(labels={"kubernetes.io/role": "x"})],
+            'mlcc:eks.nodeGroups[0].labels["kubernetes.io/role"]',
+            "reserved",
+        ),
         ([group(capacityType="spot")], "mlcc:eks.nodeGroups[0].capacityType", "'SPOT'"),
     ],
 )
@@ -155,7 +173,7 @@ def test_gpu_nodes_without_the_device_plugin_are_warned_about() -> None:
     assert key not in warnings(eks(nodeGroups=groups, devicePlugin={"enabled": True}))
 
 
-# --------------------------------------------------------------------------------------- Fargate and add-ons
+# --------------------------------------------------------------------------------- Fargate and add-ons
 
 
 def test_five_fargate_namespaces_are_accepted_and_six_refused() -> None:
@@ -219,7 +237,7 @@ def test_configuration_is_handed_on_as_it_is() -> None:
     assert profile.eks.addon_configuration("coredns") == {}
 
 
-# -------------------------------------------------------------------------------------------------- inference
+# ------------------------------------------------------------------------------------------- inference
 
 
 @pytest.mark.parametrize("entry", ["default:model", "*:model", "models:*", "a-b:c.d-e"])

@@ -35,7 +35,7 @@ def test_settings_of_hyperpod_are_checked_only_where_the_target_asks_for_it() ->
     assert problems(keys) == {}
 
 
-# ---------------------------------------------------------------------------------------------------- floor
+# ----------------------------------------------------------------------------------------------- floor
 
 
 def test_a_floor_beside_gpu_groups_is_accepted() -> None:
@@ -51,7 +51,11 @@ def test_gpu_groups_alone_are_refused_with_the_floor() -> None:
 
 @pytest.mark.parametrize(
     ("kind", "reason"),
-    [("ml.c6g.4xlarge", "amd64 only"), ("ml.m8g.4xlarge", "amd64 only"), ("ml.g5.xlarge", "accelerated type")],
+    [
+        ("ml.c6g.4xlarge", "amd64 only"),
+        ("ml.m8g.4xlarge", "amd64 only"),
+        ("ml.g5.xlarge", "accelerated type"),
+    ],
 )
 def test_a_floor_of_arm_or_accelerated_types_is_refused(kind: str, reason: str) -> None:
     assert reason in problems(groups(group("default-worker", kind, 4)))[f"{GROUPS}[0]"].found
@@ -105,7 +109,7 @@ def test_a_floor_with_a_minimum_is_refused_as_its_group_would_be_rolled_back() -
     assert "rolled back" in found.found
 
 
-# --------------------------------------------------------------------------------------------------- groups
+# ---------------------------------------------------------------------------------------------- groups
 
 
 @pytest.mark.parametrize(
@@ -117,7 +121,11 @@ def test_a_floor_with_a_minimum_is_refused_as_its_group_would_be_rolled_back() -
         (group("a_b", "ml.g5.xlarge"), "[1].name", "another form"),
         (group("a" * 64, "ml.g5.xlarge"), "[1].name", "63"),
         (group("gpu", "ml.g5.xlarge", -1), "[1].instanceCount", "0"),
-        (group("gpu", "ml.g5.xlarge", 2, minInstanceCount=3), "[1].minInstanceCount", "more than instanceCount"),
+        (
+            group("gpu", "ml.g5.xlarge", 2, minInstanceCount=3),
+            "[1].minInstanceCount",
+            "more than instanceCount",
+        ),
         (group("cpu", "ml.c5.xlarge", 1, deepHealthChecks=["InstanceStress"]), "[1].deepHealthChecks", "GPU"),
         (
             group("gpu", "ml.g5.xlarge", 1, deepHealthChecks=["InstanceStress"], taints=[{"key": "x"}]),
@@ -139,12 +147,13 @@ def test_more_than_twenty_groups_are_refused() -> None:
 
 
 def test_another_provisioning_mode_than_continuous_is_refused() -> None:
-    assert "Continuous" in problems(hyperpod({"nodeProvisioningMode": "Batch"}))[
-        "mlcc:hyperpod.nodeProvisioningMode"
-    ].remedy
+    assert (
+        "Continuous"
+        in problems(hyperpod({"nodeProvisioningMode": "Batch"}))["mlcc:hyperpod.nodeProvisioningMode"].remedy
+    )
 
 
-# ---------------------------------------------------------------------------------- addresses, zones, version
+# --------------------------------------------------------------------------- addresses, zones, version
 
 
 @pytest.mark.parametrize("cidr", ["10.192.0.0/16", "10.0.0.0/16", "10.1.0.0/16", "10.3.0.0/16"])
@@ -167,14 +176,19 @@ def test_rule_18_other_blocks_are_refused(cidr: str, zones: int, reason: str) ->
     assert reason in problems(hyperpod({"vpcCidr": cidr, "zones": ids}))["mlcc:hyperpod.vpcCidr"].found
 
 
-@pytest.mark.parametrize("zones", [["usw2-az1"], [f"usw2-az{number}" for number in range(1, 6)], ["use2-az1", "usw2-az1"]])
+@pytest.mark.parametrize(
+    "zones", [["usw2-az1"], [f"usw2-az{number}" for number in range(1, 6)], ["use2-az1", "usw2-az1"]]
+)
 def test_rule_18_two_to_four_zones_of_the_region_are_needed(zones: list[str]) -> None:
     assert any(key.startswith("mlcc:hyperpod.zones") for key in problems(hyperpod({"zones": zones})))
 
 
 def test_a_group_in_a_zone_without_subnets_is_refused() -> None:
     keys = hyperpod(
-        {"zones": ["usw2-az1", "usw2-az2"], "instanceGroups": [FLOOR, group("g", "ml.g5.xlarge", zone="usw2-az3")]}
+        {
+            "zones": ["usw2-az1", "usw2-az2"],
+            "instanceGroups": [FLOOR, group("g", "ml.g5.xlarge", zone="usw2-az3")],
+        }
     )
     assert "no subnets" in problems(keys)[f"{GROUPS}[1].zone"].found
 
@@ -184,12 +198,18 @@ def test_two_overlapping_vpcs_of_one_profile_are_warned_about() -> None:
     assert "never be peered" in warnings(keys)["mlcc:hyperpod.vpcCidr"].found
 
 
-@pytest.mark.parametrize(("version", "reason"), [("1.36", "documented 1.30 to 1.35"), ("1.31", "no longer supports")])
-def test_a_kubernetes_version_outside_hyperpods_list_or_eks_support_is_refused(version: str, reason: str) -> None:
-    assert reason in problems(hyperpod({"kubernetesVersion": version}))["mlcc:hyperpod.kubernetesVersion"].found
+@pytest.mark.parametrize(
+    ("version", "reason"), [("1.36", "documented 1.30 to 1.35"), ("1.31", "no longer supports")]
+)
+def test_a_kubernetes_version_outside_hyperpods_list_or_eks_support_is_refused(
+    version: str, reason: str
+) -> None:
+    assert (
+        reason in problems(hyperpod({"kubernetesVersion": version}))["mlcc:hyperpod.kubernetesVersion"].found
+    )
 
 
-# ------------------------------------------------------------------------------------------ template, features
+# ---------------------------------------------------------------------------------- template, features
 
 
 def test_a_strict_pin_without_a_mirror_is_refused_with_the_command() -> None:
@@ -205,12 +225,20 @@ def test_a_pin_with_a_mirror_is_whole_and_one_without_is_said_to_be_partial() ->
 
 
 @pytest.mark.parametrize(
-    "url", ["./main.yaml", "main.yaml", URL.replace("https", "http"), "s3://bucket/main.yaml", "https://example.com/x"]
+    "url",
+    [
+        "./main.yaml",
+        "main.yaml",
+        URL.replace("https", "http"),
+        "s3://bucket/main.yaml",
+        "https://example.com/x",
+    ],
 )
 def test_an_address_that_cloudformation_does_not_take_is_refused(url: str) -> None:
-    assert "https address of an object in S3" in problems(hyperpod({"template": {"url": url}}))[
-        "mlcc:hyperpod.template.url"
-    ].found
+    assert (
+        "https address of an object in S3"
+        in problems(hyperpod({"template": {"url": url}}))["mlcc:hyperpod.template.url"].found
+    )
 
 
 @pytest.mark.parametrize("url", [URL, "https://s3.us-west-2.amazonaws.com/bucket/templates/main.yaml"])
@@ -226,7 +254,10 @@ def test_what_is_no_digest_is_refused(digest: str) -> None:
 
 
 def test_keeping_what_failed_is_allowed_and_said() -> None:
-    assert "by hand" in warnings(hyperpod({"template": {"keepFailed": True}}))["mlcc:hyperpod.template.keepFailed"].found
+    assert (
+        "by hand"
+        in warnings(hyperpod({"template": {"keepFailed": True}}))["mlcc:hyperpod.template.keepFailed"].found
+    )
 
 
 @pytest.mark.parametrize(
@@ -257,10 +288,14 @@ def test_rule_21_combinations_that_break_the_template_are_found(flags: dict[str,
 def test_rule_21_task_governance_alone_is_refused() -> None:
     alone = hyperpod({"taskGovernance": {"enabled": True}})
     assert "does not exist" in problems(alone)["mlcc:hyperpod.taskGovernance.enabled"].found
-    assert not problems(hyperpod({"taskGovernance": {"enabled": True}, "trainingOperator": {"enabled": True}}))
+    assert not problems(
+        hyperpod({"taskGovernance": {"enabled": True}, "trainingOperator": {"enabled": True}})
+    )
 
 
-@pytest.mark.parametrize(("capacity", "accepted"), [(1200, True), (2400, True), (7200, True), (3600, False), (600, False)])
+@pytest.mark.parametrize(
+    ("capacity", "accepted"), [(1200, True), (2400, True), (7200, True), (3600, False), (600, False)]
+)
 def test_fsx_has_1200_gib_or_a_multiple_of_2400(capacity: int, accepted: bool) -> None:
     found = problems(hyperpod({"fsx": {"enabled": True, "storageCapacity": capacity}}))
     assert ("mlcc:hyperpod.fsx.storageCapacity" not in found) == accepted

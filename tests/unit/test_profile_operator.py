@@ -37,7 +37,10 @@ def test_a_cluster_without_its_target_is_refused() -> None:
     ],
 )
 def test_an_arn_that_is_not_a_hyperpod_clusters_is_refused(arn: str) -> None:
-    keys = {"targets": ["operator-only"], "operator": {"cluster": {"eksClusterName": "x", "hyperPodClusterArn": arn}}}
+    keys = {
+        "targets": ["operator-only"],
+        "operator": {"cluster": {"eksClusterName": "x", "hyperPodClusterArn": arn}},
+    }
     assert "mlcc:operator.cluster.hyperPodClusterArn" in problems(keys)
 
 
@@ -47,7 +50,7 @@ def test_a_cluster_of_another_region_or_account_is_refused() -> None:
     assert "210987654321" in problems(operator_only(accountId="210987654321"))[key].found
 
 
-# ------------------------------------------------------------------------------------------- version, install
+# ------------------------------------------------------------------------------------ version, install
 
 
 @pytest.mark.parametrize("version", ["latest", "v2.1.0", "v9.0.0-eksbuild.1"])
@@ -56,9 +59,12 @@ def test_a_version_without_a_known_configuration_is_refused(version: str) -> Non
 
 
 def test_the_gateway_needs_an_addon_that_has_it() -> None:
-    assert "v2.0.0-eksbuild.2" in problems(operator(version="v1.5.0-eksbuild.1", gateway={"enabled": True}))[
-        "mlcc:operator.gateway.enabled"
-    ].found
+    assert (
+        "v2.0.0-eksbuild.2"
+        in problems(operator(version="v1.5.0-eksbuild.1", gateway={"enabled": True}))[
+            "mlcc:operator.gateway.enabled"
+        ].found
+    )
     assert load(operator(gateway={"enabled": True})).operator.gateway.enabled
 
 
@@ -74,7 +80,7 @@ def test_installation_by_the_template_is_for_hyperpod_eks_with_its_own_roles() -
     assert key in problems(operator(install="template", roles={"execution": ROLE}))
 
 
-# ------------------------------------------------------------------------------------------------ roles, bucket
+# --------------------------------------------------------------------------------------- roles, bucket
 
 
 def test_an_execution_role_with_the_prefix_at_the_root_is_accepted() -> None:
@@ -94,7 +100,9 @@ def test_rule_09_another_execution_role_is_refused(arn: str, reason: str) -> Non
 
 
 def test_a_role_of_another_account_is_refused() -> None:
-    keys = operator(roles={"kedaOperator": "arn:aws:iam::123456789012:role/keda"}) | {"accountId": "210987654321"}
+    keys = operator(roles={"kedaOperator": "arn:aws:iam::123456789012:role/keda"}) | {
+        "accountId": "210987654321"
+    }
     assert "210987654321" in problems(keys)["mlcc:operator.roles.kedaOperator"].found
 
 
@@ -105,7 +113,7 @@ def test_a_tls_bucket_of_a_predecessor_is_accepted_and_an_odd_one_warned_about()
     assert "dots" in problems(operator(tlsBucket="hyperpod-tls.example"))[key].found
 
 
-# ----------------------------------------------------------------------------------- configuration and add-ons
+# --------------------------------------------------------------------------- configuration and add-ons
 
 
 @pytest.mark.parametrize(
@@ -131,7 +139,10 @@ def test_free_configuration_is_accepted() -> None:
 
 def test_a_prerequisite_below_the_documented_minimum_is_refused() -> None:
     key = 'mlcc:operator.addons["cert-manager"].version'
-    assert "v1.18.2-eksbuild.2" in problems(operator(addons={"cert-manager": {"version": "v1.17.0-eksbuild.1"}}))[key].found
+    assert (
+        "v1.18.2-eksbuild.2"
+        in problems(operator(addons={"cert-manager": {"version": "v1.17.0-eksbuild.1"}}))[key].found
+    )
     assert not problems(operator(addons={"cert-manager": {"version": "v1.18.2-eksbuild.2"}}))
 
 

@@ -18,7 +18,12 @@ from mlcc_infra.tagging import (
 )
 
 OURS = tags(
-    profile="demo", region="us-west-2", stack="mlcc-demo", module="eks", resource="network/vpc", origin="adopted"
+    profile="demo",
+    region="us-west-2",
+    stack="mlcc-demo",
+    module="eks",
+    resource="network/vpc",
+    origin="adopted",
 )
 PREDECESSOR = {
     "mlcc:managed-by": "ml-container-creator",
@@ -78,13 +83,14 @@ def test_the_profiles_own_tags_come_beside_ours() -> None:
 def test_tags_that_aws_would_refuse_are_refused(given_tags: dict[str, str], reason: str) -> None:
     assert any(reason in text for _, text in tag_problems(given_tags))
     with pytest.raises(ValueError, match=reason):
-        tags(
-            profile="demo", region="us-west-2", stack="s", module="eks", resource="a/b", extra=given_tags
-        )
+        tags(profile="demo", region="us-west-2", stack="s", module="eks", resource="a/b", extra=given_tags)
 
 
 def test_tags_at_the_limits_are_accepted() -> None:
-    most = {f"k{number}": "v" for number in range(MAX_TAGS - 7 - 2)} | {"k" * 128: "v" * 256, "é ü_.:/=+-@": "Ω 1"}
+    most = {f"k{number}": "v" for number in range(MAX_TAGS - 7 - 2)} | {
+        "k" * 128: "v" * 256,
+        "é ü_.:/=+-@": "Ω 1",
+    }
     assert tag_problems(most) == ()
 
 
@@ -140,7 +146,9 @@ def test_an_origin_that_nobody_wrote_is_no_origin() -> None:
 
 
 @given(st.dictionaries(st.sampled_from(list(OURS)), TEXT, max_size=7), TEXT, TEXT)
-def test_ours_always_means_the_same_profile_and_region(found: dict[str, str], profile: str, region: str) -> None:
+def test_ours_always_means_the_same_profile_and_region(
+    found: dict[str, str], profile: str, region: str
+) -> None:
     if owner_of(found, profile=profile, region=region).kind is OwnerKind.OURS:
         assert found["mlcc:managed-by"] == "mlcc-infra"
         assert found["mlcc:profile"] == profile

@@ -32,13 +32,15 @@ TODAY = date(2026, 11, 30)
         ("1.40", TODAY, Support.UNKNOWN),
     ],
 )
-def test_support_of_a_kubernetes_version_depends_on_the_day(version: str, on: date, expected: Support) -> None:
+def test_support_of_a_kubernetes_version_depends_on_the_day(
+    version: str, on: date, expected: Support
+) -> None:
     assert kubernetes_support(version, on) is expected
 
 
 def test_the_default_kubernetes_version_is_one_that_hyperpod_documents() -> None:
     assert versions.DEFAULT_KUBERNETES == "1.35"
-    assert versions.DEFAULT_KUBERNETES == versions.HYPERPOD_KUBERNETES[-1]
+    assert versions.HYPERPOD_KUBERNETES[-1] == "1.35"
 
 
 @pytest.mark.parametrize("text", ["1.3.5", "v1.35", "1", "latest", "2.1"])
@@ -87,7 +89,9 @@ def test_addon_versions_are_compared_by_number_not_by_text(
 
 def test_the_operator_is_pinned_to_a_known_version() -> None:
     assert versions.OPERATOR_ADDON in versions.OPERATOR_ADDON_VERSIONS
-    assert list(versions.OPERATOR_ADDON_VERSIONS) == sorted(versions.OPERATOR_ADDON_VERSIONS, key=addon_version_key)
+    assert list(versions.OPERATOR_ADDON_VERSIONS) == sorted(
+        versions.OPERATOR_ADDON_VERSIONS, key=addon_version_key
+    )
 
 
 @pytest.mark.parametrize("name", sorted(versions.CHARTS))
@@ -99,7 +103,7 @@ def test_a_chart_is_pinned_exactly_and_fetched_over_https(name: str) -> None:
     assert chart.source
 
 
-# ----------------------------------------------------------------------------------------------- regions
+# --------------------------------------------------------------------------------------------- regions
 
 
 def test_zone_prefixes_agree_with_motos_table_of_zones() -> None:
@@ -129,7 +133,7 @@ def test_what_is_no_zone_id_belongs_to_no_region(text: str) -> None:
     assert region_of_zone_id(text) is None
 
 
-# ---------------------------------------------------------------------------------------- instance types
+# -------------------------------------------------------------------------------------- instance types
 
 
 def test_hyperpods_list_of_types_has_the_length_of_botocores_enumeration() -> None:
