@@ -304,7 +304,7 @@ def _hand_over(arguments: list[str]) -> int:
         candidate = Path(folder or ".") / "aws"
         if candidate.is_file() and os.access(candidate, os.X_OK) and not _is_this(candidate, own):
             environment = {**os.environ, "MLCC_AWS_CLI": str(candidate)}
-            os.execve(candidate, [str(candidate), *arguments], environment)  # noqa: S606
+            os.execve(candidate, [str(candidate), *arguments], environment)
     words = " ".join(arguments) or "(nothing)"
     print(
         f"aws: error: a rehearsal does not model `aws {words}` and finds no other aws on PATH. Modelled: "

@@ -67,6 +67,10 @@ def apply(
         ApiError: 409 Conflict naming every field another manager owns with another value.
     """
     config = {key: value for key, value in config.items() if key not in ignore}
+    if writer.subresource:
+        kept = ("apiVersion", "kind", writer.subresource)
+        identity = {key: config["metadata"][key] for key in ("name", "namespace") if key in config["metadata"]}
+        config = {**{key: value for key, value in config.items() if key in kept}, "metadata": identity}
     base = copy.deepcopy(live) if live is not None else {}
     entries = _entries(base)
     wanted = owned_paths(config, shape)
@@ -105,8 +109,13 @@ def apply(
 
 
 def track_update(old: Object | None, new: Object, shape: Shape, writer: Writer) -> None:
-    """Give ``writer`` the fields it changed from ``old`` to ``new`` (in place, on ``new``)."""
-    entries = _entries(old or {})
+    """Give ``writer`` the fields it changed from ``old`` to ``new`` (in place, on ``new``).
+
+    ``new`` may bring managedFields of its own: a client that hands over ownership writes them, and an
+    empty list forgets all owners.
+    """
+    source = new if "managedFields" in new.get("metadata", {}) else old or {}
+    entries = _entries(source)
     before = owned_paths(old, shape) if old is not None else set()
     after = owned_paths(new, shape)
     changed = {path for path in after if path not in before or value_at(old, path) != value_at(new, path)}

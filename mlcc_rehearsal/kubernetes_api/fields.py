@@ -17,7 +17,19 @@ Path = tuple[str, ...]
 ABSENT: Any = object()
 
 _UNOWNED_METADATA = frozenset(
-    ["name", "namespace", "uid", "resourceVersion", "generation", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "managedFields", "selfLink", "generateName"]
+    [
+        "name",
+        "namespace",
+        "uid",
+        "resourceVersion",
+        "generation",
+        "creationTimestamp",
+        "deletionTimestamp",
+        "deletionGracePeriodSeconds",
+        "managedFields",
+        "selfLink",
+        "generateName",
+    ]
 )
 
 

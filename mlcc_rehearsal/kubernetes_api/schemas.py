@@ -17,7 +17,24 @@ from mlcc_rehearsal.kubernetes_api.status import Object
 _LIST = re.compile(r"^list\[(.+)\]$")
 _MAP = re.compile(r"^dict\(str, (.+)\)$")
 _QUANTITIES = frozenset(
-    ["limits", "requests", "capacity", "allocatable", "hard", "used", "overhead", "sizeLimit", "divisor", "averageValue", "value", "default", "defaultRequest", "max", "min", "maxLimitRequestRatio"]
+    [
+        "limits",
+        "requests",
+        "capacity",
+        "allocatable",
+        "hard",
+        "used",
+        "overhead",
+        "sizeLimit",
+        "divisor",
+        "averageValue",
+        "value",
+        "default",
+        "defaultRequest",
+        "max",
+        "min",
+        "maxLimitRequestRatio",
+    ]
 )
 _JSON_TYPES = {"str": "string", "int": "int32", "float": "float64", "bool": "bool"}
 _PYTHON = {"str": (str,), "int": (int,), "float": (int, float), "bool": (bool,)}

@@ -37,7 +37,23 @@ _CONTAINER_PORTS = ("containerPort", "protocol")
 _SERVICE_PORTS = ("port", "protocol")
 _KEY_DEFAULTS = {"protocol": "TCP"}
 _ATOMIC_MAPS = frozenset(
-    ["nodeSelector", "selector", "labelSelector", "namespaceSelector", "objectSelector", "podSelector", "fieldRef", "secretKeyRef", "configMapKeyRef", "resourceFieldRef", "claimRef", "roleRef", "targetRef", "scaleTargetRef", "dataSource"]
+    [
+        "nodeSelector",
+        "selector",
+        "labelSelector",
+        "namespaceSelector",
+        "objectSelector",
+        "podSelector",
+        "fieldRef",
+        "secretKeyRef",
+        "configMapKeyRef",
+        "resourceFieldRef",
+        "claimRef",
+        "roleRef",
+        "targetRef",
+        "scaleTargetRef",
+        "dataSource",
+    ]
 )
 
 

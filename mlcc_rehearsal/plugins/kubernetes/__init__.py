@@ -1,0 +1,1 @@
+"""Stand-in for the pulumi-kubernetes provider: see ``plugin.serve``."""
