@@ -129,27 +129,40 @@ _MOUNTPOINT = "public Terraform and eksctl configurations, one of them on EKS 1.
 _FSX = "documented minimum of the inference operator (AWS docs, model deployment setup)"
 
 
-def _everywhere(version: str, source: str, *verified: str) -> dict[str, Pin]:
-    return {
-        minor: Pin(version=version, source=source, verified=minor in verified)
-        for minor in ("1.33", "1.34", "1.35")
-    }
+_NEWEST = "two public Terraform configurations and a cluster record on EKS 1.36"
 
+
+def _everywhere(version: str, source: str, *verified: str) -> dict[str, Pin]:
+    minors = ("1.32", "1.33", "1.34", "1.35", "1.36")
+    return {minor: Pin(version=version, source=source, verified=minor in verified) for minor in minors}
+
+
+_MATRIX_MINORS: Final = ("1.32", "1.33", "1.34", "1.35")
 
 ADDONS: Final[Mapping[str, Mapping[str, Pin]]] = {
-    "vpc-cni": _everywhere("v1.22.2-eksbuild.1", _MATRIX, "1.33", "1.34", "1.35"),
+    "vpc-cni": {
+        **_everywhere("v1.22.2-eksbuild.1", _MATRIX, *_MATRIX_MINORS),
+        "1.36": Pin(version="v1.21.2-eksbuild.2", source=_NEWEST),
+    },
     "kube-proxy": {
+        "1.32": Pin(version="v1.32.13-eksbuild.16", source=_MATRIX),
         "1.33": Pin(version="v1.33.10-eksbuild.13", source=_MATRIX),
         "1.34": Pin(version="v1.34.6-eksbuild.13", source=_MATRIX),
         "1.35": Pin(version="v1.35.3-eksbuild.13", source=_MATRIX),
+        "1.36": Pin(version="v1.36.0-eksbuild.7", source=_NEWEST),
     },
     "coredns": {
+        "1.32": Pin(version="v1.11.4-eksbuild.40", source=_MATRIX),
         "1.33": Pin(version="v1.13.2-eksbuild.11", source=_MATRIX),
         "1.34": Pin(version="v1.13.2-eksbuild.11", source=_MATRIX),
         "1.35": Pin(version="v1.14.3-eksbuild.3", source=_MATRIX),
+        "1.36": Pin(version="v1.14.2-eksbuild.4", source=_NEWEST),
     },
-    "eks-pod-identity-agent": _everywhere("v1.3.10-eksbuild.3", _MATRIX, "1.33", "1.34", "1.35"),
-    "metrics-server": _everywhere("v0.8.1-eksbuild.10", _MATRIX, "1.33", "1.34", "1.35"),
+    "eks-pod-identity-agent": _everywhere("v1.3.10-eksbuild.3", _MATRIX, *_MATRIX_MINORS, "1.36"),
+    "metrics-server": {
+        **_everywhere("v0.8.1-eksbuild.10", _MATRIX, *_MATRIX_MINORS),
+        "1.36": Pin(version="v0.8.1-eksbuild.11", source=_NEWEST),
+    },
     "cert-manager": _everywhere("v1.20.2-eksbuild.3", _CERT_MANAGER, "1.33", "1.34"),
     "aws-mountpoint-s3-csi-driver": _everywhere("v2.5.0-eksbuild.1", _MOUNTPOINT, "1.35"),
     "aws-fsx-csi-driver": _everywhere("v1.6.0-eksbuild.1", _FSX),

@@ -226,7 +226,7 @@ def _expected(path: tuple[str | int, ...]) -> str:
 
 def _example(path: tuple[str | int, ...]) -> str:
     field = _field(path)
-    examples = list(getattr(field, "examples", None) or ())
+    examples: list[Any] = list(getattr(field, "examples", None) or ())
     if examples:
         first = examples[0]
         return repr(first[0] if isinstance(first, list) else first)

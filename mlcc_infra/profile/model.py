@@ -36,7 +36,10 @@ class Adopt(Part):
 
     def mode(self, kind: str) -> AdoptMode:
         """The mode for a kind of thing."""
-        return {str(known): mode for known, mode in self.kinds.items()}.get(kind, self.default)
+        for known, mode in self.kinds.items():
+            if known == kind:
+                return mode
+        return self.default
 
 
 class Profile(Part):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -14,7 +16,7 @@ GROUPS = "mlcc:hyperpod.instanceGroups"
 URL = "https://aws-bucket.s3.us-west-2.amazonaws.com/templates/main.yaml"
 
 
-def groups(*entries: dict[str, object]) -> dict[str, object]:
+def groups(*entries: Mapping[str, object]) -> dict[str, object]:
     """Keys of a HyperPod profile with these instance groups."""
     return hyperpod({"instanceGroups": list(entries)})
 

@@ -155,7 +155,7 @@ def test_two_owners_of_one_cluster_wide_thing_are_refused() -> None:
         "eksClusterName": "mlcc-demo-eks",
         "hyperPodClusterArn": "arn:aws:sagemaker:us-west-2:123456789012:cluster/abcdefghijkl",
     }
-    keys = {
+    keys: dict[str, object] = {
         "targets": ["vanilla-eks", "operator-only"],
         "operator": {"cluster": cluster},
         "eks": {"loadBalancerController": {"enabled": True}, "addons": {"cert-manager": {}}},

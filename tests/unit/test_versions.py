@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import date
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -49,11 +50,11 @@ def test_what_is_no_kubernetes_version_is_refused(text: str) -> None:
         versions.kubernetes_minor(text)
 
 
-@pytest.mark.parametrize("kubernetes", ["1.33", "1.34", "1.35"])
+@pytest.mark.parametrize("kubernetes", ["1.32", "1.33", "1.34", "1.35", "1.36"])
 @pytest.mark.parametrize("addon", sorted(versions.ADDONS))
 def test_every_addon_is_pinned_for_the_supported_kubernetes_versions(addon: str, kubernetes: str) -> None:
     pin = versions.addon_pin(addon, kubernetes)
-    assert addon_version_key(pin.version)
+    assert all(number >= 0 for number in addon_version_key(pin.version))
     assert pin.source
     minimum = versions.PREREQUISITE_MINIMUM.get(addon)
     if minimum:
@@ -65,7 +66,7 @@ def test_every_addon_is_pinned_for_the_supported_kubernetes_versions(addon: str,
 
 
 def test_a_missing_pin_is_an_error_that_says_what_there_is() -> None:
-    with pytest.raises(KeyError, match=r"1\.33, 1\.34, 1\.35"):
+    with pytest.raises(KeyError, match=r"1\.32, 1\.33, 1\.34, 1\.35"):
         versions.addon_version("coredns", "1.30")
     with pytest.raises(KeyError, match="vpc-cni"):
         versions.addon_version("made-up", "1.35")
@@ -139,8 +140,8 @@ def test_what_is_no_zone_id_belongs_to_no_region(text: str) -> None:
 def test_hyperpods_list_of_types_has_the_length_of_botocores_enumeration() -> None:
     from botocore.session import Session
 
-    model = Session().get_service_model("sagemaker")
-    assert set(model.shape_for("ClusterInstanceType").enum) == set(HYPERPOD_TYPES)
+    shape: Any = Session().get_service_model("sagemaker").shape_for("ClusterInstanceType")
+    assert set(shape.enum) == set(HYPERPOD_TYPES)
 
 
 @pytest.mark.parametrize(
