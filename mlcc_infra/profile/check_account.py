@@ -28,11 +28,11 @@ def check_name(findings: Findings) -> None:
         return
     offenders = name_problems(profile.name)
     if offenders:
-        listed = "; ".join(str(offender) for offender in offenders)
+        listed = "".join(f"\n           - {offender}" for offender in offenders)
         findings.refuse(
             key,
             profile.name,
-            f"{len(profile.name)} characters, so that {len(offenders)} names do not fit: {listed}",
+            f"{len(profile.name)} characters, so that {len(offenders)} names do not fit:{listed}",
             f"choose a name of at most {MAX_PROFILE_LENGTH} characters: {remedy}",
         )
     if profile.name.endswith("-hp"):

@@ -91,6 +91,9 @@ def load_stack_file(
 ) -> Profile:
     """Read a profile straight from `stacks/Pulumi.<stack>.yaml`, without an engine.
 
+    Digits are read as pulumi reads them. Here an account id without quotes is refused even when it has kept
+    its twelve digits; pulumi hands such a one on as text, so that `load_profile` cannot tell.
+
     Raises:
         ProfileError: as :func:`load_profile`, and when the file is missing or is no stack file.
     """
