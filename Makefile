@@ -43,6 +43,8 @@ $(STAMP): requirements.txt pyproject.toml
 	done
 	wait $$packages
 	$(PIP) install --no-deps --no-build-isolation --editable .
+	# Of the providers' thousands of modules only those in use are compiled: importing them once does that.
+	$(BIN)/python -c 'import mlcc_infra.targets, mlcc_rehearsal.warm_up'
 	echo "python: ready ($$SECONDS s)"
 	wait $$engine
 	trap - EXIT

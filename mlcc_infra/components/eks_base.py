@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, final
@@ -12,6 +11,7 @@ import pulumi_eks
 from pulumi_aws import cloudwatch, eks, iam
 
 from mlcc_infra.account.decisions import Action, Wanted
+from mlcc_infra.addon_configuration import configuration_text
 from mlcc_infra.components.access import Access, AccessArgs
 from mlcc_infra.components.base import Component, StackContext
 from mlcc_infra.components.eks_node_groups import node_group_args
@@ -305,7 +305,7 @@ class EksBase(Component):
                 cluster_name=self.cluster_name,
                 addon_name=addon,
                 addon_version=version,
-                configuration_values=_configuration_text(self._config.addon_configuration(addon)),
+                configuration_values=configuration_text(self._config.addon_configuration(addon)),
                 resolve_conflicts_on_create="OVERWRITE",
                 resolve_conflicts_on_update="OVERWRITE",
                 tags=self.tags(ADDON, f"addon-{addon}", name=False),
@@ -351,11 +351,6 @@ def _issuer(identities: Sequence[Any]) -> str:
 
 def _authority(authority: Any) -> str:
     return str(authority.data)
-
-
-def _configuration_text(configuration: Mapping[str, Any]) -> str | None:
-    """Sorted JSON, so that equal configuration gives no diff; None for an empty one, which EKS refuses."""
-    return json.dumps(configuration, sort_keys=True) if configuration else None
 
 
 def _log_group_name(names: Names) -> str:

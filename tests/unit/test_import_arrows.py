@@ -13,6 +13,7 @@ ROOT = Path(__file__).parents[2]
 PULUMI = ("pulumi", "pulumi_aws", "pulumi_eks", "pulumi_kubernetes")
 AWS = ("boto3", "botocore")
 PURE = (
+    "addon_configuration",
     "policies",
     "naming",
     "tagging",

@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
+GRACE = 1.0  # seconds for a program to end by itself once its engine has given up
 PATIENCE = 5.0  # seconds between asking a child to end and killing it, as in the official host
 SHORT_PATIENCE = 1.0  # the same when nobody is left to read what the child would say
 POLL = 0.3  # seconds between two looks at the parent
@@ -60,7 +61,20 @@ class Children:
     def end_one(self, process: subprocess.Popen[bytes]) -> None:
         """End one child in the background, if it still runs."""
         if process.poll() is None:
-            threading.Thread(target=end, args=([process], signal.SIGINT, PATIENCE), daemon=True).start()
+            threading.Thread(target=self._end_quietly, args=([process],), daemon=True).start()
+
+    def end_all(self) -> None:
+        """End all children in the background, because the engine has given up on what they do."""
+        with self._lock:
+            running = list(self._running)
+        threading.Thread(target=self._end_quietly, args=(running,), daemon=True).start()
+
+    @staticmethod
+    def _end_quietly(processes: Sequence[subprocess.Popen[bytes]]) -> None:
+        # A program whose engine has given up learns it from its next call and ends by itself; SIGINT would
+        # make Python print a traceback of wherever it happens to be, beneath the error that matters.
+        if not _all_ended(processes, time.monotonic() + GRACE):
+            end(processes, signal.SIGTERM, PATIENCE)
 
     def end(self, first: signal.Signals, patience: float = PATIENCE, *, close: bool = False) -> None:
         """End all children: ask by signal, wait, kill. With `close`, no further one can be started."""

@@ -177,7 +177,7 @@ class LanguageHost(language_pb2_grpc.LanguageRuntimeServicer):
 
     def Cancel(self, request: Any, context: Any) -> Any:
         """End what runs; the calls that wait for it then return."""
-        threading.Thread(target=self._children.end, args=(signal.SIGINT,), daemon=True).start()
+        self._children.end_all()
         return empty_pb2.Empty()
 
     # --- what this host does not do, said so that a user knows the way out
