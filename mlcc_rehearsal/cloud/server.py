@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import os
 import threading
 from types import TracebackType
 from typing import Any
@@ -20,9 +19,6 @@ from mlcc_rehearsal.cloud.identities import OPERATOR, add_operator
 from mlcc_rehearsal.cloud.journal import Journal
 from mlcc_rehearsal.cloud.options import CloudOptions
 from mlcc_rehearsal.cloud.wsgi import Application
-
-# moto reads it each time it makes an IAM backend; it must stay set as long as a cloud runs.
-_MANAGED_POLICIES = "MOTO_IAM_LOAD_MANAGED_POLICIES"
 
 
 class _QuietHandler(MotoRequestHandler):
@@ -83,7 +79,6 @@ class Cloud:
             kubernetes=options.kubernetes,
         )
         accounts.register(rehearsed)
-        os.environ[_MANAGED_POLICIES] = "true"
         extensions.install()
         try:
             cloud = cls(options, rehearsed, Journal(options.api_log), faults)

@@ -15,8 +15,7 @@ def _paths() -> dict[str, object]:
     paths: dict[str, object] = {}
     for uri in sorted(uris):
         # moto turns a named group into a path converter; ARNs contain slashes.
-        pattern = re.sub(r"\{resourceArn\}", "(?P<resourceArn>.+)", uri)
-        pattern = re.sub(r"\{(\w+)\+\}", r"(?P<\1>.+)", pattern)
+        pattern = re.sub(r"\{(\w+Arn)\+?\}", r"(?P<\1>.+)", uri)
         pattern = re.sub(r"\{(\w+)\}", r"(?P<\1>[^/]+)", pattern)
         paths["{0}" + pattern + "$"] = EksResponse.dispatch
     return paths

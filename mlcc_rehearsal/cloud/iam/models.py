@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import re
+from functools import lru_cache
 from typing import Any
 
 from moto.iam.exceptions import (
@@ -13,7 +15,8 @@ from moto.iam.exceptions import (
     MalformedPolicyDocument,
     ValidationError,
 )
-from moto.iam.models import IAMBackend
+from moto.iam.aws_managed_policies import aws_managed_policies_data
+from moto.iam.models import AWSManagedPolicy, IAMBackend, ManagedPolicy
 
 from mlcc_rehearsal.cloud import laws
 from mlcc_rehearsal.cloud.account import find_account
@@ -28,8 +31,28 @@ _MOST_TAGS = 50
 _LONGEST_DESCRIPTION = 1000
 
 
+@lru_cache(maxsize=4)
+def _managed_policies(region: str) -> tuple[AWSManagedPolicy, ...]:
+    """AWS's managed policies as moto ships them, parsed once a process."""
+    return tuple(
+        AWSManagedPolicy.from_data(name, "aws", region, data)
+        for name, data in json.loads(aws_managed_policies_data).items()
+    )
+
+
 class RehearsedIAMBackend(IAMBackend):
     """IAM of a rehearsed account."""
+
+    def _init_aws_policies(self) -> list[ManagedPolicy]:
+        """AWS's managed policies; none for the account that moto only learns addresses from."""
+        if find_account(self.account_id) is None:
+            return []
+        policies: list[ManagedPolicy] = []
+        for each in _managed_policies(self.region_name):
+            policy = copy.copy(each)
+            policy.account_id = self.account_id
+            policies.append(policy)
+        return policies
 
     def create_role(
         self,
