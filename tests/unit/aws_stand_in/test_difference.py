@@ -124,7 +124,7 @@ def test_blocks_are_compared_by_property_and_computed_ones_left_out_are_no_diffe
         "version": "1.34",
         "bootstrapSelfManagedAddons": True,
     }
-    new = {"name": "c", "roleArn": "arn:r", "vpcConfig": {"subnetIds": ["a"]}}
+    new: dict[str, Any] = {"name": "c", "roleArn": "arn:r", "vpcConfig": {"subnetIds": ["a"]}}
     assert changes(diff(CLUSTER, old, new)) == {}
     new["vpcConfig"] = {"subnetIds": ["a", "b"], "endpointPrivateAccess": True}
     assert changes(diff(CLUSTER, old, new)) == {
