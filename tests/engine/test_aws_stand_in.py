@@ -43,8 +43,14 @@ def trust(service: str) -> str:
     return json.dumps({"Version": "2012-10-17", "Statement": [statement]})
 
 
-def provider(name: str = "aws", **settings: Any) -> aws.Provider:
-    return aws.Provider(name, **{"region": REGION, "allowed_account_ids": [ACCOUNT], **settings})
+def provider(
+    name: str = "aws",
+    region: str = REGION,
+    account: str = ACCOUNT,
+    tags: dict[str, str] | None = None,
+) -> aws.Provider:
+    default = aws.ProviderDefaultTagsArgs(tags=tags) if tags else None
+    return aws.Provider(name, region=region, allowed_account_ids=[account], default_tags=default)
 
 
 class Rehearsed:
@@ -223,9 +229,7 @@ def network(options: pulumi.ResourceOptions) -> tuple[aws.ec2.Vpc, list[aws.ec2.
 
 def test_a_network_roles_and_parameters_are_made_kept_repaired_and_unmade(rehearsed: Rehearsed) -> None:
     def program() -> None:
-        options = pulumi.ResourceOptions(
-            provider=provider(default_tags=aws.ProviderDefaultTagsArgs(tags={"team": "ml"}))
-        )
+        options = pulumi.ResourceOptions(provider=provider(tags={"team": "ml"}))
         vpc, subnets = network(options)
         role = aws.iam.Role(
             "role",
@@ -351,7 +355,7 @@ def test_unknown_properties_and_types_are_refused_before_anything_is_made(rehear
 
 def test_another_account_is_refused_in_the_providers_words(rehearsed: Rehearsed) -> None:
     def program() -> None:
-        guarded = provider(allowed_account_ids=["210987654321"])
+        guarded = provider(account="210987654321")
         aws.ssm.Parameter(
             "p", name="/never", type="String", value="x", opts=pulumi.ResourceOptions(provider=guarded)
         )
