@@ -87,10 +87,13 @@ class Children:
 def end(processes: Sequence[subprocess.Popen[bytes]], first: signal.Signals, patience: float) -> None:
     """Ask processes to end, wait up to `patience` seconds for all of them together, and kill the rest."""
     deadline = time.monotonic() + patience
-    # SIGINT mostly comes to the whole group, from the engine or the terminal: who got it is given the time to
-    # act on it, instead of a second one in the middle of its tidying up.
-    if first is signal.SIGINT and _all_ended(processes, time.monotonic() + min(0.5, patience / 2)):
-        return
+    # SIGINT from a terminal reaches the whole group by itself; from the engine it means that the update is
+    # over. In both cases a child may be ending already, and passing it on would only make Python print a
+    # traceback beneath the error that matters: it gets a moment, and then SIGTERM.
+    if first is signal.SIGINT:
+        if _all_ended(processes, time.monotonic() + min(GRACE, patience / 2)):
+            return
+        first = signal.SIGTERM
     for process in processes:
         if process.poll() is None:
             process.send_signal(first)
