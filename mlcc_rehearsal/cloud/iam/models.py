@@ -130,10 +130,12 @@ class RehearsedIAMBackend(IAMBackend):
         if account is not None:
             account.seen_from.pop(role.arn, None)
 
-    def create_policy(self, *args: Any, **kwargs: Any) -> Any:
+    def create_policy(
+        self, description: str, path: str, policy_document: str, policy_name: str, tags: Any
+    ) -> Any:
         """:raises IAMException: ValidationError for a name that is too long."""
-        _check_name("policyName", kwargs.get("policy_name") or args[-1])
-        return super().create_policy(*args, **kwargs)
+        _check_name("policyName", policy_name)
+        return super().create_policy(description, path, policy_document, policy_name, tags)
 
     def create_instance_profile(self, name: str, *args: Any, **kwargs: Any) -> Any:
         """:raises IAMException: ValidationError for a name that is too long."""
