@@ -129,7 +129,7 @@ def make_token(session: Any, credentials: Any, region: str, cluster_name: str) -
     model = session.get_service_model("sts")
     events = session.get_component("event_emitter")
     signer = RequestSigner(model.service_id, region, "sts", "v4", credentials, events)
-    address = signer.generate_presigned_url(
+    address: Any = signer.generate_presigned_url(
         {
             "method": "GET",
             "url": f"https://sts.{region}.amazonaws.com/?Action=GetCallerIdentity&Version=2011-06-15",

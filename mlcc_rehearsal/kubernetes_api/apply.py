@@ -69,7 +69,9 @@ def apply(
     config = {key: value for key, value in config.items() if key not in ignore}
     if writer.subresource:
         kept = ("apiVersion", "kind", writer.subresource)
-        identity = {key: config["metadata"][key] for key in ("name", "namespace") if key in config["metadata"]}
+        identity = {
+            key: config["metadata"][key] for key in ("name", "namespace") if key in config["metadata"]
+        }
         config = {**{key: value for key, value in config.items() if key in kept}, "metadata": identity}
     base = copy.deepcopy(live) if live is not None else {}
     entries = _entries(base)

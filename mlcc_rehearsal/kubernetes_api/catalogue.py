@@ -55,12 +55,12 @@ v1 ResourceQuota resourcequotas quota namespaced status -
 v1 Secret secrets - namespaced - -
 v1 ServiceAccount serviceaccounts sa namespaced token -
 v1 Service services svc namespaced status all
-admissionregistration.k8s.io/v1 MutatingWebhookConfiguration mutatingwebhookconfigurations - cluster - api-extensions
-admissionregistration.k8s.io/v1 ValidatingAdmissionPolicy validatingadmissionpolicies - cluster status api-extensions
-admissionregistration.k8s.io/v1 ValidatingAdmissionPolicyBinding validatingadmissionpolicybindings - cluster - api-extensions
-admissionregistration.k8s.io/v1 ValidatingWebhookConfiguration validatingwebhookconfigurations - cluster - api-extensions
-apiextensions.k8s.io/v1 CustomResourceDefinition customresourcedefinitions crd,crds cluster status api-extensions
-apiregistration.k8s.io/v1 APIService apiservices - cluster status api-extensions
+ADMISSION MutatingWebhookConfiguration mutatingwebhookconfigurations - cluster - EXT
+ADMISSION ValidatingAdmissionPolicy validatingadmissionpolicies - cluster status EXT
+ADMISSION ValidatingAdmissionPolicyBinding validatingadmissionpolicybindings - cluster - EXT
+ADMISSION ValidatingWebhookConfiguration validatingwebhookconfigurations - cluster - EXT
+apiextensions.k8s.io/v1 CustomResourceDefinition customresourcedefinitions crd,crds cluster status EXT
+apiregistration.k8s.io/v1 APIService apiservices - cluster status EXT
 apps/v1 ControllerRevision controllerrevisions - namespaced - -
 apps/v1 DaemonSet daemonsets ds namespaced status all
 apps/v1 Deployment deployments deploy namespaced status,scale all
@@ -89,6 +89,7 @@ storage.k8s.io/v1 StorageClass storageclasses sc cluster - -
 storage.k8s.io/v1 VolumeAttachment volumeattachments - cluster status -
 """
 
+_SHORTHANDS = {"ADMISSION": "admissionregistration.k8s.io/v1", "EXT": "api-extensions"}
 _REVIEWS = (
     ("authentication.k8s.io", "SelfSubjectReview", "selfsubjectreviews"),
     ("authorization.k8s.io", "SelfSubjectAccessReview", "selfsubjectaccessreviews"),
@@ -99,7 +100,8 @@ _REVIEWS = (
 def builtin_resources() -> Iterator[Resource]:
     """Every built-in resource, in the order discovery lists them."""
     for line in _TABLE.strip().splitlines():
-        api_version, kind, plural, short, scope, subresources, categories = line.split()
+        words = (_SHORTHANDS.get(word, word) for word in line.split())
+        api_version, kind, plural, short, scope, subresources, categories = words
         group, _, version = api_version.rpartition("/")
         yield Resource(
             group=group,

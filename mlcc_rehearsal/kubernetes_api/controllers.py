@@ -41,8 +41,7 @@ class Controllers:
     def stop(self) -> None:
         """End; answers once the loop has ended."""
         self._stopping.set()
-        with self._lifecycle.store.changed:
-            self._lifecycle.store.changed.notify_all()
+        self._lifecycle.store.wake()
         if self._thread.is_alive():
             self._thread.join(timeout=5)
 
@@ -60,7 +59,7 @@ class Controllers:
                 if under_way:
                     self._stopping.wait(TICK)
                 else:
-                    store.wait(before, _IDLE)
+                    store.wait(before, _IDLE, self._stopping.is_set)
 
     def reconcile(self) -> bool:
         """One look at everything; whether something waits for time to pass."""

@@ -17,20 +17,9 @@ Path = tuple[str, ...]
 ABSENT: Any = object()
 
 _UNOWNED_METADATA = frozenset(
-    [
-        "name",
-        "namespace",
-        "uid",
-        "resourceVersion",
-        "generation",
-        "creationTimestamp",
-        "deletionTimestamp",
-        "deletionGracePeriodSeconds",
-        "managedFields",
-        "selfLink",
-        "generateName",
-    ]
-)
+    {"name", "namespace", "uid", "resourceVersion", "generation", "creationTimestamp", "deletionTimestamp",
+     "deletionGracePeriodSeconds", "managedFields", "selfLink", "generateName"}
+)  # fmt: skip
 
 
 def owned_paths(obj: Object, shape: Shape) -> set[Path]:

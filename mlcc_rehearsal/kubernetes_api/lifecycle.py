@@ -7,9 +7,10 @@ rehearsal's own writes alike. Semantics: ``k8s.io/apiserver/pkg/registry/generic
 from __future__ import annotations
 
 import copy
+import json
 import uuid
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from mlcc_rehearsal.kubernetes_api import schemas, status
@@ -241,37 +242,10 @@ class Lifecycle:
         applied: bool = False,
     ) -> Object:
         """Store ``obj`` over ``live`` with all checks of an update."""
-        metadata, before = obj["metadata"], live["metadata"]
-        version = metadata.get("resourceVersion")
-        if version and version != before["resourceVersion"]:
-            raise status.stale(resource.plural, resource.group, before["name"])
-        if metadata.get("uid") not in (None, "", before["uid"]):
-            why = (
-                f"Precondition failed: UID in precondition: {metadata['uid']}, "
-                f"UID in object meta: {before['uid']}"
-            )
-            raise status.conflict(resource.plural, resource.group, before["name"], why)
-        for key in ("uid", "creationTimestamp", "generation", "deletionTimestamp", "resourceVersion"):
-            if key in before:
-                metadata[key] = before[key]
-            else:
-                metadata.pop(key, None)
-        metadata.setdefault("name", before["name"])
-        if before.get("namespace"):
-            metadata["namespace"] = before["namespace"]
-        if not applied:
-            metadata.setdefault("managedFields", before.get("managedFields", []))
-        if options.subresource == "status":
-            obj = {**copy.deepcopy(live), "status": obj.get("status", {}), "metadata": {
-                **before,
-                "managedFields": metadata.get("managedFields", []),
-            }}  # fmt: skip
-            if not obj["metadata"]["managedFields"]:
-                del obj["metadata"]["managedFields"]
-        elif resource.has_status:
-            obj.pop("status", None)
-            if "status" in live:
-                obj["status"] = copy.deepcopy(live["status"])
+        before = live["metadata"]
+        self._check_current(resource, before, obj["metadata"])
+        self._carry_over(before, obj["metadata"], applied=applied)
+        obj = _through(resource, live, obj, options.subresource)
         if before.get("deletionTimestamp"):
             self._no_new_finalizers(resource, before, obj["metadata"])
         self.preparation.admit(resource, obj, "UPDATE")
@@ -283,6 +257,30 @@ class Lifecycle:
         if _same(live, obj):
             return self.presented(resource, live)
         return self._committed(resource, obj, options)
+
+    def _check_current(self, resource: Resource, before: Object, metadata: Object) -> None:
+        version = metadata.get("resourceVersion")
+        if version and version != before["resourceVersion"]:
+            raise status.stale(resource.plural, resource.group, before["name"])
+        if metadata.get("uid") not in (None, "", before["uid"]):
+            why = (
+                f"Precondition failed: UID in precondition: {metadata['uid']}, "
+                f"UID in object meta: {before['uid']}"
+            )
+            raise status.conflict(resource.plural, resource.group, before["name"], why)
+
+    def _carry_over(self, before: Object, metadata: Object, *, applied: bool) -> None:
+        """What a client cannot change stays as it was."""
+        for key in ("uid", "creationTimestamp", "generation", "deletionTimestamp", "resourceVersion"):
+            if key in before:
+                metadata[key] = before[key]
+            else:
+                metadata.pop(key, None)
+        metadata.setdefault("name", before["name"])
+        if before.get("namespace"):
+            metadata["namespace"] = before["namespace"]
+        if not applied:
+            metadata.setdefault("managedFields", before.get("managedFields", []))
 
     def _committed(self, resource: Resource, obj: Object, options: WriteOptions) -> Object:
         if options.dry_run:
@@ -378,7 +376,7 @@ class Lifecycle:
         if added:
             text = (
                 "Forbidden: no new finalizers can be added if the object is being deleted, found new "
-                f"finalizers []string{{{', '.join(json_string(item) for item in sorted(added))}}}"
+                f"finalizers []string{{{', '.join(map(json.dumps, sorted(added)))}}}"
             )
             fault = ("metadata.finalizers", "FieldValueForbidden", text)
             raise status.invalid(resource.kind, resource.group, before["name"], [fault])
@@ -393,14 +391,17 @@ class Lifecycle:
         return Writer(options.manager, resource.api_version, self.timestamp(), options.subresource)
 
 
-def json_string(text: str) -> str:
-    """``text`` in double quotes."""
-    return f'"{text}"'
-
-
-def with_subresource(options: WriteOptions, subresource: str) -> WriteOptions:
-    """The same options for a write through a subresource."""
-    return replace(options, subresource=subresource)
+def _through(resource: Resource, live: Object, obj: Object, subresource: str) -> Object:
+    """``obj`` as a write sees it: its status only through that subresource, nothing else through it."""
+    if subresource == "status":
+        fields = obj["metadata"].get("managedFields", [])
+        metadata = {**live["metadata"], "managedFields": fields}
+        return {**copy.deepcopy(live), "status": obj.get("status", {}), "metadata": metadata}
+    if resource.has_status:
+        obj.pop("status", None)
+        if "status" in live:
+            obj["status"] = copy.deepcopy(live["status"])
+    return obj
 
 
 def _same(one: Object, other: Object) -> bool:

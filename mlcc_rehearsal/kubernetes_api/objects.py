@@ -69,7 +69,7 @@ class ObjectStore:
         resource = self._lifecycle.registry.by_kind(api_version, kind)
         if resource is None:
             raise LookupError(
-                f"the cluster serves no {kind} of {api_version}: put its CustomResourceDefinition first, or add "
-                "the kind to mlcc_rehearsal/kubernetes_api/catalogue.py"
+                f"the cluster serves no {kind} of {api_version}: put its CustomResourceDefinition first, or "
+                "add the kind to mlcc_rehearsal/kubernetes_api/catalogue.py"
             )
         return resource

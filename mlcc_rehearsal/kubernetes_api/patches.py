@@ -14,6 +14,7 @@ from mlcc_rehearsal.kubernetes_api.status import ApiError, Object, bad_request
 JSON_PATCH = "application/json-patch+json"
 MERGE_PATCH = "application/merge-patch+json"
 STRATEGIC_PATCH = "application/strategic-merge-patch+json"
+_DIRECTIVES = ("$patch", "$retainKeys", "$setElementOrder/")
 APPLY_PATCH = ("application/apply-patch+yaml", "application/apply-patch+json")
 
 
@@ -59,11 +60,10 @@ def strategic_merge(target: Any, patch: Any, shape: Shape, names: tuple[str, ...
     if patch.get("$patch") == "delete":
         return {}
     result = dict(target) if isinstance(target, dict) else {}
-    retained = patch.get("$retainKeys")
-    if isinstance(retained, list):
-        result = {key: value for key, value in result.items() if key in retained}
+    retained = patch.get("$retainKeys", list(result))
+    result = {key: value for key, value in result.items() if key in retained}
     for key, value in patch.items():
-        if key in ("$patch", "$retainKeys") or key.startswith("$setElementOrder/"):
+        if key.startswith(_DIRECTIVES):
             continue
         if key.startswith("$deleteFromPrimitiveList/"):
             field = key.split("/", 1)[1]
@@ -74,12 +74,15 @@ def strategic_merge(target: Any, patch: Any, shape: Shape, names: tuple[str, ...
             result[key] = _merge_list(result.get(key), value, shape, (*names, key))
         else:
             result[key] = strategic_merge(result.get(key), value, shape, (*names, key))
-    for key, order in patch.items():
-        if key.startswith("$setElementOrder/"):
-            field = key.split("/", 1)[1]
-            if isinstance(result.get(field), list):
-                result[field] = _reordered(result[field], order)
+    _set_orders(result, patch)
     return result
+
+
+def _set_orders(result: Object, patch: Object) -> None:
+    for key, order in patch.items():
+        field = key.partition("/")[2]
+        if key.startswith("$setElementOrder/") and isinstance(result.get(field), list):
+            result[field] = _reordered(result[field], order)
 
 
 def _merge_list(target: Any, patch: list[Any], shape: Shape, names: tuple[str, ...]) -> list[Any]:
@@ -110,9 +113,10 @@ def _reordered(items: list[Any], order: list[Any]) -> list[Any]:
         for index, wanted in enumerate(order):
             if wanted == item:
                 return index
-            if isinstance(wanted, dict) and isinstance(item, dict):
-                if all(item.get(key) == value for key, value in wanted.items()):
-                    return index
+            if not isinstance(wanted, dict) or not isinstance(item, dict):
+                continue
+            if all(item.get(key) == value for key, value in wanted.items()):
+                return index
         return len(order)
 
     return sorted(items, key=place)

@@ -79,10 +79,9 @@ class PodLife:
         if not node_is_ready(node):
             self._write_running(pod, node, ready=False)
             return False
-        if pod["spec"].get("restartPolicy") != "Always" and elapsed >= START_SECONDS + RUN_SECONDS:
-            if self._belongs_to_job(pod):
-                self._write_succeeded(pod)
-                return False
+        if self._belongs_to_job(pod) and elapsed >= START_SECONDS + RUN_SECONDS:
+            self._write_succeeded(pod)
+            return False
         self._write_running(pod, node, ready=True)
         return self._belongs_to_job(pod)
 

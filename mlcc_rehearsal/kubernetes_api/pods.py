@@ -62,7 +62,7 @@ class PodLogs:
                 live = lifecycle.store.read("", "pods", metadata["namespace"], metadata["name"])
                 if live is None or live.get("status", {}).get("phase") in ("Succeeded", "Failed"):
                     return
-                lifecycle.store.wait(lifecycle.store.revision, _TICK)
+                lifecycle.store.wait(lifecycle.store.revision, _TICK, stopping)
 
         return chunks()
 

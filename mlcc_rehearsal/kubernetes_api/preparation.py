@@ -48,7 +48,10 @@ class Preparation:
             account = obj.get("spec", {}).get("serviceAccountName") or "default"
             namespace = obj["metadata"]["namespace"]
             if self._store.read("", "serviceaccounts", namespace, account) is None:
-                why = f'error looking up service account {namespace}/{account}: serviceaccount "{account}" not found'
+                why = (
+                    f"error looking up service account {namespace}/{account}: "
+                    f'serviceaccount "{account}" not found'
+                )
                 raise status.forbidden("pods", "", obj["metadata"]["name"], why)
 
     def prepare(self, resource: Resource, obj: Object, live: Object | None) -> None:

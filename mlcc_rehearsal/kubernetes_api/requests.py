@@ -133,6 +133,9 @@ def dry_run(request: Request, options: Object | None = None) -> bool:
     """
     given = request.query.get("dryRun") or ",".join((options or {}).get("dryRun") or [])
     if given not in ("", "All"):
-        message = f'PatchOptions.meta.k8s.io "" is invalid: dryRun: Unsupported value: "{given}": supported values: "All"'
+        message = (
+            f'PatchOptions.meta.k8s.io "" is invalid: dryRun: Unsupported value: "{given}": '
+            'supported values: "All"'
+        )
         raise ApiError(422, "Invalid", message)
     return given == "All"

@@ -27,8 +27,9 @@ _WORKLOADS = {
     "policy": "poddisruptionbudgets",
 }
 _READ_ONLY = {
-    "": "endpoints persistentvolumeclaims/status replicationcontrollers/status services/status bindings events "
-    "limitranges namespaces namespaces/status pods/log pods/status resourcequotas resourcequotas/status",
+    "": "endpoints persistentvolumeclaims/status replicationcontrollers/status services/status bindings "
+    "events limitranges namespaces namespaces/status pods/log pods/status resourcequotas "
+    "resourcequotas/status",
     "apps": "controllerrevisions daemonsets/status deployments/status replicasets/status statefulsets/status",
     "autoscaling": "horizontalpodautoscalers/status",
     "batch": "cronjobs/status jobs/status",

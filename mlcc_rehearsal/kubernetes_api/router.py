@@ -30,6 +30,18 @@ ANONYMOUS_PATHS = ("/healthz", "/livez", "/readyz")
 """All that EKS lets an anonymous caller see since Kubernetes 1.32
 (https://docs.aws.amazon.com/eks/latest/userguide/kubernetes-versions-standard.html)."""
 
+_PATHS = (
+    "/api",
+    "/api/v1",
+    "/apis",
+    "/healthz",
+    "/livez",
+    "/openapi/v2",
+    "/openapi/v3",
+    "/readyz",
+    "/version",
+)
+
 
 @dataclass
 class Response:
@@ -102,39 +114,45 @@ class Router:
         registry = self._lifecycle.registry
         path = request.path.rstrip("/") or "/"
         accept = request.headers.get("Accept") or ""
-        if path == "/version":
-            return json_response(200, self._version)
         if path in ("/api", "/apis"):
-            for version in ("v2", "v2beta1"):
-                wanted = discovery.AGGREGATED.format(version=version)
-                if wanted in accept.replace(" ", ""):
-                    body = discovery.aggregated(registry, core=path == "/api", version=version)
-                    return json_response(200, body, wanted)
-            plain = (
-                discovery.core_versions(self._address()) if path == "/api" else discovery.group_list(registry)
-            )
-            return json_response(200, plain)
+            return self._groups(path, accept)
         if path == "/openapi/v2":
             body_bytes, kind = openapi.version_two(registry, accept)
             return Response(body=body_bytes, content_type=kind)
-        if path == "/openapi/v3":
-            return json_response(200, openapi.version_three_index(registry))
-        parts = path.strip("/").split("/")
-        document: Object | None = None
-        if path.startswith("/openapi/v3/"):
-            document = openapi.version_three(registry, "/".join(parts[2:]))
-        elif parts[0] == "api" and len(parts) == 2:
-            document = discovery.resource_list(registry, "", parts[1])
-        elif parts[0] == "apis" and len(parts) == 2:
-            document = discovery.group(registry, parts[1])
-        elif parts[0] == "apis" and len(parts) == 3:
-            document = discovery.resource_list(registry, parts[1], parts[2])
-        elif path == "/":
-            document = {"paths": ["/api", "/api/v1", "/apis", "/healthz", "/livez", "/openapi/v2", "/openapi/v3",
-                                  "/readyz", "/version"]}  # fmt: skip
+        fixed: dict[str, Callable[[], Object]] = {
+            "/": lambda: {"paths": list(_PATHS)},
+            "/version": lambda: self._version,
+            "/openapi/v3": lambda: openapi.version_three_index(registry),
+        }
+        document = fixed[path]() if path in fixed else self._described(path)
         if document is None:
             raise status.unknown_path()
         return json_response(200, document)
+
+    def _groups(self, path: str, accept: str) -> Response:
+        registry = self._lifecycle.registry
+        for version in ("v2", "v2beta1"):
+            wanted = discovery.AGGREGATED.format(version=version)
+            if wanted in accept.replace(" ", ""):
+                body = discovery.aggregated(registry, core=path == "/api", version=version)
+                return json_response(200, body, wanted)
+        if path == "/api":
+            return json_response(200, discovery.core_versions(self._address()))
+        return json_response(200, discovery.group_list(registry))
+
+    def _described(self, path: str) -> Object | None:
+        """What discovery or OpenAPI say of a group or version."""
+        registry = self._lifecycle.registry
+        parts = path.strip("/").split("/")
+        if path.startswith("/openapi/v3/"):
+            return openapi.version_three(registry, "/".join(parts[2:]))
+        if parts[0] == "api" and len(parts) == 2:
+            return discovery.resource_list(registry, "", parts[1])
+        if parts[0] == "apis" and len(parts) == 2:
+            return discovery.group(registry, parts[1])
+        if parts[0] == "apis" and len(parts) == 3:
+            return discovery.resource_list(registry, parts[1], parts[2])
+        return None
 
     def _verb(self, request: Request, target: Target, resource: Resource) -> Response:
         method = request.method

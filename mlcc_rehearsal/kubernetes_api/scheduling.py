@@ -114,9 +114,11 @@ def _tolerates(spec: Object, taint: Object) -> bool:
         if toleration.get("operator") == "Exists":
             if toleration.get("key") in (None, "", taint.get("key")):
                 return True
-        elif toleration.get("key") == taint.get("key"):
-            if toleration.get("value", "") == taint.get("value", ""):
-                return True
+        elif (toleration.get("key"), toleration.get("value", "")) == (
+            taint.get("key"),
+            taint.get("value", ""),
+        ):
+            return True
     return False
 
 

@@ -17,27 +17,17 @@ from mlcc_rehearsal.kubernetes_api.status import Object
 _LIST = re.compile(r"^list\[(.+)\]$")
 _MAP = re.compile(r"^dict\(str, (.+)\)$")
 _QUANTITIES = frozenset(
-    [
-        "limits",
-        "requests",
-        "capacity",
-        "allocatable",
-        "hard",
-        "used",
-        "overhead",
-        "sizeLimit",
-        "divisor",
-        "averageValue",
-        "value",
-        "default",
-        "defaultRequest",
-        "max",
-        "min",
-        "maxLimitRequestRatio",
-    ]
-)
+    {"limits", "requests", "capacity", "allocatable", "hard", "used", "overhead", "sizeLimit", "divisor",
+     "averageValue", "value", "default", "defaultRequest", "max", "min", "maxLimitRequestRatio"}
+)  # fmt: skip
+_MODEL_PREFIX = re.compile(r"^[A-Z][a-z]*?(?=V\d)V\d+(?:(?:alpha|beta)\d+)?|^V\d+(?:(?:alpha|beta)\d+)?")
 _JSON_TYPES = {"str": "string", "int": "int32", "float": "float64", "bool": "bool"}
-_PYTHON = {"str": (str,), "int": (int,), "float": (int, float), "bool": (bool,)}
+_PYTHON: dict[str, tuple[type, ...]] = {
+    "str": (str,),
+    "int": (int,),
+    "float": (int, float),
+    "bool": (bool,),
+}
 
 
 @dataclass
@@ -103,33 +93,26 @@ def _walk(value: Any, declared: str, path: str, owner: str, findings: Findings) 
             return
         for index, item in enumerate(value):
             _walk(item, found[1], f"{path}[{index}]", owner, findings)
-        return
-    if found := _MAP.match(declared):
+    elif found := _MAP.match(declared):
         if not isinstance(value, dict):
-            findings.mistyped.append(
-                _cannot(value, owner, path, "map[string]" + _JSON_TYPES.get(found[1], ""))
-            )
+            wanted = "map[string]" + _JSON_TYPES.get(found[1], "")
+            findings.mistyped.append(_cannot(value, owner, path, wanted))
             return
-        quantity = path.rpartition(".")[2] in _QUANTITIES
-        for key, item in value.items():
-            if not (quantity and isinstance(item, (int, float))):
+        for item in value.values():
+            if not (_is_quantity(path) and isinstance(item, int | float)):
                 _walk(item, found[1], path, owner, findings)
-        return
-    if declared in _PYTHON:
-        wrong = not isinstance(value, _PYTHON[declared]) or (declared != "bool" and isinstance(value, bool))
-        if declared == "int" and isinstance(value, float) and value == int(value):
-            wrong = False
-        quantity = path.rpartition(".")[2] in _QUANTITIES and isinstance(value, (int, float))
-        if wrong and not quantity:
+    elif declared in _PYTHON:
+        if not _fits(value, declared) and not (_is_quantity(path) and isinstance(value, int | float)):
             findings.mistyped.append(_cannot(value, owner, path, _JSON_TYPES[declared]))
-        return
-    if not isinstance(value, dict):
+    elif isinstance(value, dict):
+        _walk_fields(value, declared, path, findings)
+    else:
         findings.mistyped.append(_cannot(value, owner, path, declared))
-        return
-    fields = _fields(declared)
-    go_type = re.sub(
-        r"^(Core|Events|Admissionregistration|Apiextensions|Rbac)?V\d+((alpha|beta)\d+)?", "", declared
-    )
+
+
+def _walk_fields(value: Object, model: str, path: str, findings: Findings) -> None:
+    fields = _fields(model)
+    go_type = _MODEL_PREFIX.sub("", model)
     for key in list(value):
         place = f"{path}.{key}" if path else key
         if key in fields:
@@ -137,6 +120,16 @@ def _walk(value: Any, declared: str, path: str, owner: str, findings: Findings) 
         else:
             findings.unknown.append(place)
             del value[key]
+
+
+def _is_quantity(path: str) -> bool:
+    return path.rpartition(".")[2] in _QUANTITIES
+
+
+def _fits(value: Any, declared: str) -> bool:
+    if declared == "int" and isinstance(value, float):
+        return value.is_integer()
+    return isinstance(value, _PYTHON[declared]) and (declared == "bool" or not isinstance(value, bool))
 
 
 def _walk_custom(value: Any, schema: Object, path: str, dropped: list[str]) -> None:

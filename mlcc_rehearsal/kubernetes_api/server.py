@@ -98,12 +98,17 @@ class _Server(http.server.ThreadingHTTPServer):
 
 class _Handler(http.server.BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
-    server: _Server
     disable_nagle_algorithm = True
     wbufsize = -1
 
     def log_message(self, format: str, *args: Any) -> None:
         log.debug(format, *args)
+
+    @property
+    def _router(self) -> Router:
+        server: Any = self.server
+        router: Router = server.router
+        return router
 
     def _serve(self) -> None:
         parts = urllib.parse.urlsplit(self.path)
@@ -112,7 +117,7 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         headers: Any = self.headers  # looks names up without regard to case
         request = Request(self.command, parts.path, query, headers, self.rfile.read(length))
         try:
-            response = self.server.router.handle(request)
+            response = self._router.handle(request)
         except Exception as error:  # the border of the server: told to the client and logged
             log.exception("%s %s failed", self.command, self.path)
             trouble = internal(f"{type(error).__name__}: {error}")

@@ -37,24 +37,10 @@ _CONTAINER_PORTS = ("containerPort", "protocol")
 _SERVICE_PORTS = ("port", "protocol")
 _KEY_DEFAULTS = {"protocol": "TCP"}
 _ATOMIC_MAPS = frozenset(
-    [
-        "nodeSelector",
-        "selector",
-        "labelSelector",
-        "namespaceSelector",
-        "objectSelector",
-        "podSelector",
-        "fieldRef",
-        "secretKeyRef",
-        "configMapKeyRef",
-        "resourceFieldRef",
-        "claimRef",
-        "roleRef",
-        "targetRef",
-        "scaleTargetRef",
-        "dataSource",
-    ]
-)
+    {"nodeSelector", "selector", "labelSelector", "namespaceSelector", "objectSelector", "podSelector",
+     "fieldRef", "secretKeyRef", "configMapKeyRef", "resourceFieldRef", "claimRef", "roleRef", "targetRef",
+     "scaleTargetRef", "dataSource"}
+)  # fmt: skip
 
 
 class Shape:
@@ -113,7 +99,7 @@ def item_key(item: Any, keys: tuple[str, ...]) -> str | None:
 
 
 def patch_merge_key(model: str, name: str) -> str | None:
-    """The strategic merge key of a list field of a model of the Python client (``V1Container``, ``ports``)."""
+    """The strategic merge key of a list field; ``model`` is the Python client's (``V1Container``)."""
     if name == "ports":
         return {"V1Container": "containerPort", "V1ServiceSpec": "port"}.get(model)
     keys = _MAP_LISTS.get(name)

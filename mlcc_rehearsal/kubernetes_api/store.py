@@ -9,7 +9,7 @@ from __future__ import annotations
 import copy
 import threading
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from mlcc_rehearsal.kubernetes_api.status import Object, gone
@@ -112,11 +112,15 @@ class Store:
                     found.append(change)
             return found[::-1]
 
-    def wait(self, after: int, timeout: float) -> int:
-        """Block until something is newer than ``after`` or ``timeout`` real seconds passed."""
+    def wait(self, after: int, timeout: float, ended: Callable[[], bool] = bool) -> None:
+        """Block until something is newer than ``after``, ``ended`` says so, or real seconds have passed."""
         with self.changed:
-            self.changed.wait_for(lambda: self.revision > after, timeout)
-            return self.revision
+            self.changed.wait_for(lambda: self.revision > after or ended(), timeout)
+
+    def wake(self) -> None:
+        """Have everybody who waits look again."""
+        with self.changed:
+            self.changed.notify_all()
 
     def _note(self, change: Change) -> None:
         self._history.append(change)

@@ -101,11 +101,10 @@ def check_update(resource: Resource, old: Object, new: Object) -> None:
     if resource.kind in ("ClusterRoleBinding", "RoleBinding") and old.get("roleRef") != new.get("roleRef"):
         shown = json.dumps(new.get("roleRef"), sort_keys=True, separators=(",", ":"))
         faults.append(_fault("roleRef", f"Invalid value: {shown}: cannot change roleRef"))
-    if resource.kind in ("ConfigMap", "Secret") and old.get("immutable"):
-        if any(old.get(key) != new.get(key) for key in ("data", "binaryData", "immutable")):
-            faults.append(
-                ("data", "FieldValueForbidden", "Forbidden: field is immutable when `immutable` is set")
-            )
+    frozen = resource.kind in ("ConfigMap", "Secret") and old.get("immutable")
+    if frozen and any(old.get(key) != new.get(key) for key in ("data", "binaryData", "immutable")):
+        text = "Forbidden: field is immutable when `immutable` is set"
+        faults.append(("data", "FieldValueForbidden", text))
     if resource.kind == "StatefulSet":
         allowed = {
             "replicas", "ordinals", "template", "updateStrategy", "revisionHistoryLimit",

@@ -9,6 +9,7 @@ from mlcc_rehearsal.kubernetes_api.catalogue import Resource
 from mlcc_rehearsal.kubernetes_api.lifecycle import Lifecycle
 from mlcc_rehearsal.kubernetes_api.selectors import field_matcher, label_matcher
 from mlcc_rehearsal.kubernetes_api.status import ApiError, Object, bad_request
+from mlcc_rehearsal.kubernetes_api.store import Change
 
 _TICK = 0.5
 _BOOKMARK_EVERY = 60.0
@@ -40,46 +41,73 @@ def watch(
             and by_field(obj)
         )
 
-    def events() -> Iterator[Object]:
-        deadline = time.monotonic() + float(query.get("timeoutSeconds") or _LONGEST)
-        bookmarks = query.get("allowWatchBookmarks", "").lower() in ("true", "1")
-        initial = query.get("sendInitialEvents", "").lower() == "true"
-        last = int(given)
-        if last == 0 or initial:
-            with lifecycle.store.lock:
-                last = lifecycle.store.revision
-                present = lifecycle.store.scan(resource.group, resource.plural, namespace)
+    return _Watch(lifecycle, resource, namespace, query, stopping, selected).events(int(given))
+
+
+class _Watch:
+    """One watch: what it looks at, how long, and what it has told."""
+
+    def __init__(
+        self,
+        lifecycle: Lifecycle,
+        resource: Resource,
+        namespace: str | None,
+        query: Mapping[str, str],
+        stopping: Callable[[], bool],
+        selected: Callable[[Object | None], bool],
+    ) -> None:
+        self._lifecycle = lifecycle
+        self._store = lifecycle.store
+        self._resource = resource
+        self._namespace = namespace
+        self._stopping = stopping
+        self._selected = selected
+        self._deadline = time.monotonic() + float(query.get("timeoutSeconds") or _LONGEST)
+        self._bookmarks = query.get("allowWatchBookmarks", "").lower() in ("true", "1")
+        self._initial = query.get("sendInitialEvents", "").lower() == "true"
+
+    def events(self, last: int) -> Iterator[Object]:
+        """Events after a revision; what is there already comes first when that is 0 or was asked for."""
+        if last == 0 or self._initial:
+            with self._store.lock:
+                last = self._store.revision
+                present = self._store.scan(self._resource.group, self._resource.plural, self._namespace)
             for obj in present:
-                if selected(obj):
-                    yield {"type": "ADDED", "object": lifecycle.presented(resource, obj)}
-            if initial and bookmarks:
-                yield _bookmark(resource, last, {"k8s.io/initial-events-end": "true"})
+                if self._selected(obj):
+                    yield {"type": "ADDED", "object": self._lifecycle.presented(self._resource, obj)}
+            if self._initial and self._bookmarks:
+                yield _bookmark(self._resource, last, {"k8s.io/initial-events-end": "true"})
         told = time.monotonic()
-        while not stopping() and time.monotonic() < deadline:
-            try:
-                changes = lifecycle.store.changes(resource.group, resource.plural, last)
-            except ApiError as error:
-                yield {"type": "ERROR", "object": error.body()}
+        while not self._stopping() and time.monotonic() < self._deadline:
+            with self._store.lock:
+                current = self._store.revision
+                try:
+                    changes = self._store.changes(self._resource.group, self._resource.plural, last)
+                except ApiError as error:
+                    changes, trouble = [], error
+                else:
+                    trouble = None
+            if trouble is not None:
+                yield {"type": "ERROR", "object": trouble.body()}
                 return
             for change in changes:
-                last = change.revision
-                now = change.kind != "DELETED" and selected(change.new)
-                before = selected(change.old)
-                if now:
-                    kind = "MODIFIED" if before else "ADDED"
-                    yield {"type": kind, "object": lifecycle.presented(resource, change.new)}
-                elif before:
-                    yield {"type": "DELETED", "object": lifecycle.presented(resource, change.new)}
-            if bookmarks and time.monotonic() - told > _BOOKMARK_EVERY:
+                event = self._event(change)
+                if event is not None:
+                    yield event
+            last = current
+            if self._bookmarks and time.monotonic() - told > _BOOKMARK_EVERY:
                 told = time.monotonic()
-                yield _bookmark(resource, last, {})
-            with lifecycle.store.lock:
-                current = lifecycle.store.revision
-            if current > last and not lifecycle.store.changes(resource.group, resource.plural, last):
-                last = current
-            lifecycle.store.wait(last, min(_TICK, max(0.0, deadline - time.monotonic())))
+                yield _bookmark(self._resource, last, {})
+            left = max(0.0, self._deadline - time.monotonic())
+            self._store.wait(last, min(_TICK, left), self._stopping)
 
-    return events()
+    def _event(self, change: Change) -> Object | None:
+        now = change.kind != "DELETED" and self._selected(change.new)
+        before = self._selected(change.old)
+        if not now and not before:
+            return None
+        kind = "DELETED" if not now else "MODIFIED" if before else "ADDED"
+        return {"type": kind, "object": self._lifecycle.presented(self._resource, change.new)}
 
 
 def _bookmark(resource: Resource, revision: int, annotations: Mapping[str, str]) -> Object:

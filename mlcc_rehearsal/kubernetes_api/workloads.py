@@ -180,10 +180,10 @@ class Workloads:
         template: Object | None = None,
         labels: dict[str, str] | None = None,
     ) -> None:
-        template = copy.deepcopy(template or owner["spec"]["template"])
+        wanted: Object = copy.deepcopy(template or owner["spec"]["template"])
         metadata = {
             key: value
-            for key, value in (template.get("metadata") or {}).items()
+            for key, value in (wanted.get("metadata") or {}).items()
             if key in ("labels", "annotations") and value
         }
         if FAULT_ANNOTATION in (owner["metadata"].get("annotations") or {}):
@@ -194,7 +194,7 @@ class Workloads:
         metadata["namespace"] = owner["metadata"]["namespace"]
         metadata["ownerReferences"] = [_owner(owner)]
         self._create(
-            "", "pods", {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": template["spec"]}
+            "", "pods", {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": wanted["spec"]}
         )
 
     def _create(self, group: str, plural: str, obj: Object) -> None:

@@ -5,6 +5,7 @@ Any API server will do. Credentials of a kubeconfig's ``exec`` are really run, w
 
 from __future__ import annotations
 
+import os
 import base64
 import datetime
 import json
@@ -252,13 +253,15 @@ class Cluster:
         user = named(kubeconfig, "users", "user", str((context or {}).get("user") or ""))
         self._user = user if isinstance(user, Mapping) else {}
         self._server = str(cluster["server"]).rstrip("/")
-        settings = Settings()
+        settings: Any = Settings()
         settings.host = self._server
         settings.verify_ssl = not cluster.get("insecure-skip-tls-verify")
         settings.ssl_ca_cert = self._file(cluster, "certificate-authority", "ca.crt")
         settings.cert_file = self._file(self._user, "client-certificate", "client.crt")
         settings.key_file = self._file(self._user, "client-key", "client.key")
         settings.retries = False
+        # The client reads the proxy from the environment and then forgets which hosts go without one.
+        settings.no_proxy = os.environ.get("NO_PROXY") or os.environ.get("no_proxy")
         self._pool = RESTClientObject(settings)
 
     def _file(self, holder: Mapping[str, Any], key: str, name: str) -> str | None:

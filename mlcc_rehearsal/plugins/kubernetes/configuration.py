@@ -69,7 +69,8 @@ def check_known(settings: Mapping[str, Any]) -> None:
     for name, value in settings.items():
         if name in _NOT_MODELLED and value not in (None, "", False, "false"):
             raise ProviderError(
-                f"the kubernetes stand-in does not model the provider setting {name!r}: it is about rendering "
+                f"the kubernetes stand-in does not model the provider setting {name!r}: it is about "
+                f"rendering "
                 "YAML without a cluster. Use --real-plugins, or add it in "
                 "mlcc_rehearsal/plugins/kubernetes/configuration.py"
             )

@@ -29,7 +29,7 @@ def decode_yaml(arguments: Mapping[str, Any], namespaced: Callable[[str, str], b
         if not isinstance(document, dict) or "kind" not in document or "apiVersion" not in document:
             raise ProviderError("failed to decode YAML: every document must have apiVersion and kind")
         metadata = document.setdefault("metadata", {})
-        if default and not metadata.get("namespace"):
-            if namespaced(document["apiVersion"], document["kind"]):
-                metadata["namespace"] = default
+        missing = bool(default) and not metadata.get("namespace")
+        if missing and namespaced(document["apiVersion"], document["kind"]):
+            metadata["namespace"] = default
     return documents

@@ -50,7 +50,8 @@ _REPLACING: dict[tuple[str, str], tuple[str, ...]] = {
     ),
     ("v1", "Pod"): (
         *(f"spec.{name}" for name in _POD.split()),
-        *(f"spec.{group}.{name}" for group in ("containers", "initContainers") for name in _CONTAINER.split()),
+        *(f"spec.containers.{name}" for name in _CONTAINER.split()),
+        *(f"spec.initContainers.{name}" for name in _CONTAINER.split()),
     ),
     ("v1", "ResourceQuota"): ("spec.scopes",),
     ("v1", "Service"): ("spec.clusterIP",),

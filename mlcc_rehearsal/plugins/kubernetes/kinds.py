@@ -62,7 +62,8 @@ def parse_token(token: str) -> Kind:
     kind = found["kind"]
     if kind.endswith("List") and kind != "List" and _known_class(token):
         raise ProviderError(
-            "list resources exist for compatibility with YAML manifests and Helm charts, and cannot be created "
+            "list resources exist for compatibility with YAML manifests and Helm charts, and cannot "
+            "be created "
             "directly. Use the underlying resource type instead"
         )
     if kind.endswith("Patch") and _known_class(token):
@@ -82,7 +83,8 @@ def check_properties(kind: Kind, inputs: Mapping[str, Any]) -> None:
     wrong = sorted(key for key in inputs if key not in known)
     if wrong:
         raise ProviderError(
-            f"{kind.token} of pulumi_kubernetes has no property {', '.join(repr(key) for key in wrong)}. It has: "
+            f"{kind.token} of pulumi_kubernetes has no property "
+            f"{', '.join(repr(key) for key in wrong)}. It has: "
             f"{', '.join(sorted(known))} (checked in mlcc_rehearsal/plugins/kubernetes/kinds.py)"
         )
 

@@ -1,7 +1,7 @@
 """When the provider takes an object for ready, and what it says when it does not become so.
 
-Source: pulumi-kubernetes ``provider/pkg/await`` (commit 94977969d): deployment.go, pod.go, job.go, service.go,
-statefulset.go, daemonset.go, awaiters.go.
+Source: pulumi-kubernetes ``provider/pkg/await`` (commit 94977969d): deployment.go, pod.go, job.go,
+service.go, statefulset.go, daemonset.go, awaiters.go.
 """
 
 from __future__ import annotations
@@ -171,9 +171,9 @@ def pod_reasons(pod: Mapping[str, Any]) -> list[str]:
     where = f"[Pod {metadata.get('namespace', 'default')}/{metadata['name']}]: "
     messages = []
     for condition in status.get("conditions") or []:
-        if condition["status"] == "False" and condition["type"] in ("PodScheduled", "Ready"):
-            if condition.get("message"):
-                messages.append(f"{where}{condition['message']}")
+        telling = condition["type"] in ("PodScheduled", "Ready") and condition.get("message")
+        if telling and condition["status"] == "False":
+            messages.append(f"{where}{condition['message']}")
     for container in status.get("containerStatuses") or []:
         waiting = (container.get("state") or {}).get("waiting")
         if waiting and waiting.get("reason") not in (None, "ContainerCreating"):

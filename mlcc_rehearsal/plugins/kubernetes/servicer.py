@@ -14,8 +14,9 @@ from mlcc_rehearsal.plugins.kubernetes.client import Cluster
 from mlcc_rehearsal.plugins.kubernetes.decode import decode_yaml
 from mlcc_rehearsal.plugins.kubernetes.helm.release import Releases
 from mlcc_rehearsal.plugins.kubernetes.host import Host
+from mlcc_rehearsal.plugins.kubernetes.inputs import Difference, Inputs, Naming
 from mlcc_rehearsal.plugins.kubernetes.kinds import RELEASE, parse_token
-from mlcc_rehearsal.plugins.kubernetes.objects import Difference, Naming, Objects
+from mlcc_rehearsal.plugins.kubernetes.objects import Objects
 from mlcc_rehearsal.plugins.kubernetes.session import Session
 from mlcc_rehearsal.plugins.serving import BaseServicer, ProviderError, answers_errors, installed_version
 from mlcc_rehearsal.plugins.values import from_struct, to_struct, type_of
@@ -30,7 +31,8 @@ _KINDS = {
 
 
 class KubernetesServicer(BaseServicer[Session]):
-    """The kubernetes provider. Secrets are accepted, as the real one does, so that it can mark its outputs."""
+    """The kubernetes provider. Secrets are accepted, as the real one does, so that it can mark its
+    outputs."""
 
     def __init__(self) -> None:
         super().__init__(installed_version("pulumi_kubernetes"))
@@ -101,7 +103,7 @@ class KubernetesServicer(BaseServicer[Session]):
             given = request.autonaming if request.HasField("autonaming") else None
             disabled = given is not None and given.mode == provider_pb2.CheckRequest.AutonamingOptions.DISABLE
             naming = Naming(request.randomSeed, given.proposed_name if given else "", disabled)
-            inputs = self._objects(session, request.urn).check(news, olds, naming)
+            inputs = _inputs(session, request.urn).check(news, olds, naming)
         return provider_pb2.CheckResponse(inputs=to_struct(inputs))
 
     @answers_errors
@@ -112,7 +114,7 @@ class KubernetesServicer(BaseServicer[Session]):
         if type_of(request.urn) == RELEASE:
             found = Releases(session, request.urn).diff(state, news, ignore)
         else:
-            found = self._objects(session, request.urn).diff(state, news, ignore)
+            found = _inputs(session, request.urn).diff(state, news, ignore)
         return _diff_response(found)
 
     @answers_errors
@@ -122,7 +124,7 @@ class KubernetesServicer(BaseServicer[Session]):
         if type_of(request.urn) == RELEASE:
             identifier, state = Releases(session, request.urn).create(inputs, preview=request.preview)
         else:
-            objects = self._objects(session, request.urn)
+            objects = _objects(session, request.urn)
             identifier, state = objects.create(inputs, request.timeout, preview=request.preview)
         return provider_pb2.CreateResponse(id=identifier, properties=to_struct(state))
 
@@ -151,7 +153,7 @@ class KubernetesServicer(BaseServicer[Session]):
         if type_of(request.urn) == RELEASE:
             updated = Releases(session, request.urn).update(state, news, preview=request.preview)
         else:
-            updated = self._objects(session, request.urn).update(
+            updated = _objects(session, request.urn).update(
                 state, news, request.timeout, list(request.ignoreChanges), preview=request.preview
             )
         return provider_pb2.UpdateResponse(properties=to_struct(updated))
@@ -163,7 +165,7 @@ class KubernetesServicer(BaseServicer[Session]):
         if type_of(request.urn) == RELEASE:
             Releases(session, request.urn).delete(request.id, state)
         else:
-            self._objects(session, request.urn).delete(state, request.id, request.timeout)
+            _objects(session, request.urn).delete(state, request.id, request.timeout)
         return empty_pb2.Empty()
 
     @answers_errors
@@ -176,10 +178,17 @@ class KubernetesServicer(BaseServicer[Session]):
         session = self.configuration(context)
         arguments = from_struct(request.args)
         decoded = decode_yaml(arguments, session.namespaced)
-        return provider_pb2.InvokeResponse(**{"return": to_struct({"result": decoded})})
+        answer = provider_pb2.InvokeResponse()
+        getattr(answer, "return").CopyFrom(to_struct({"result": decoded}))
+        return answer
 
-    def _objects(self, session: Session, urn: str) -> Objects:
-        return Objects(session, parse_token(type_of(urn)), urn)
+
+def _objects(session: Session, urn: str) -> Objects:
+    return Objects(session, parse_token(type_of(urn)), urn)
+
+
+def _inputs(session: Session, urn: str) -> Inputs:
+    return Inputs(session, parse_token(type_of(urn)), urn)
 
 
 def _diff_response(found: Difference) -> Any:

@@ -5,7 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from mlcc_rehearsal.kubernetes_api.catalogue import builtin_resources
-from mlcc_rehearsal.plugins.kubernetes.client import ApiFailureError, Cluster, NoSuchKindError, UnreachableError
+from mlcc_rehearsal.plugins.kubernetes.client import (
+    ApiFailureError,
+    Cluster,
+    NoSuchKindError,
+    UnreachableError,
+)
 from mlcc_rehearsal.plugins.kubernetes.configuration import Configuration
 from mlcc_rehearsal.plugins.kubernetes.host import Host
 from mlcc_rehearsal.plugins.kubernetes.waiting import Waiter
@@ -15,8 +20,10 @@ CLUSTER_SCOPED = frozenset(
     (resource.api_version, resource.kind) for resource in builtin_resources() if not resource.namespaced
 )
 UNREACHABLE = (
-    "configured Kubernetes cluster is unreachable. If the cluster was deleted, you can remove this resource from "
-    "Pulumi state by rerunning the operation with the PULUMI_K8S_DELETE_UNREACHABLE environment variable set to "
+    "configured Kubernetes cluster is unreachable. If the cluster was deleted, you can remove this "
+    "resource from "
+    "Pulumi state by rerunning the operation with the PULUMI_K8S_DELETE_UNREACHABLE environment "
+    "variable set to "
     '"true"'
 )
 

@@ -1,8 +1,8 @@
 """The charts this rehearsal knows: what they put into a cluster, from their values.
 
 Modelled from the charts' templates: aws/eks-charts ``stable/aws-load-balancer-controller`` and
-NVIDIA/k8s-device-plugin ``deployments/helm/nvidia-device-plugin``. Objects nobody looks at here (leader election
-roles, metrics) are left out. Of any other chart only the release's record is made.
+NVIDIA/k8s-device-plugin ``deployments/helm/nvidia-device-plugin``. Objects nobody looks at here (leader
+election roles, metrics) are left out. Of any other chart only the release's record is made.
 """
 
 from __future__ import annotations

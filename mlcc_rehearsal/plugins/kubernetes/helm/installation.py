@@ -1,7 +1,7 @@
 """Install, upgrade and uninstall, as Helm does them.
 
-Source: helm.sh/helm/v3 ``pkg/action/{install,upgrade,uninstall,validate}.go`` and ``pkg/kube/ready.go``; sentences
-are Helm's. Objects are applied in Helm's order of kinds, webhooks last.
+Source: helm.sh/helm/v3 ``pkg/action/{install,upgrade,uninstall,validate}.go`` and ``pkg/kube/ready.go``;
+sentences are Helm's. Objects are applied in Helm's order of kinds, webhooks last.
 """
 
 from __future__ import annotations
@@ -22,7 +22,31 @@ from mlcc_rehearsal.plugins.serving import ProviderError
 _MANAGER = "helm"
 _MANAGED_BY = "app.kubernetes.io/managed-by"
 _NAME, _NAMESPACE = "meta.helm.sh/release-name", "meta.helm.sh/release-namespace"
-_ORDER = ["PriorityClass", "Namespace", "ServiceAccount", "Secret", "ConfigMap", "StorageClass", "CustomResourceDefinition", "ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding", "Service", "DaemonSet", "Pod", "Deployment", "StatefulSet", "Job", "CronJob", "IngressClass", "Ingress", "APIService", "MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"]
+_ORDER = [
+    "PriorityClass",
+    "Namespace",
+    "ServiceAccount",
+    "Secret",
+    "ConfigMap",
+    "StorageClass",
+    "CustomResourceDefinition",
+    "ClusterRole",
+    "ClusterRoleBinding",
+    "Role",
+    "RoleBinding",
+    "Service",
+    "DaemonSet",
+    "Pod",
+    "Deployment",
+    "StatefulSet",
+    "Job",
+    "CronJob",
+    "IngressClass",
+    "Ingress",
+    "APIService",
+    "MutatingWebhookConfiguration",
+    "ValidatingWebhookConfiguration",
+]
 _WAITED_FOR = frozenset({"DaemonSet", "Deployment", "StatefulSet", "Pod", "PersistentVolumeClaim"})
 
 
@@ -163,7 +187,8 @@ def _rendered(wanted: Wanted, warn: Callable[[str], None]) -> tuple[Object, ...]
     chart = CHARTS.get(chart_name(wanted.chart))
     if chart is None:
         warn(
-            f"the objects of the chart {wanted.chart!r} are not modelled: this rehearsal makes the release's record "
+            f"the objects of the chart {wanted.chart!r} are not modelled: this rehearsal makes the "
+            f"release's record "
             "only. Known charts: "
             + ", ".join(sorted(CHARTS))
             + " (mlcc_rehearsal/plugins/kubernetes/helm/charts.py)"
@@ -203,7 +228,8 @@ def _check_ownership(cluster: Cluster, wanted: Wanted, objects: tuple[Object, ..
             )
         except NoSuchKindError as error:
             raise ProviderError(
-                f"unable to build kubernetes objects from release manifest: resource mapping not found for name: "
+                f"unable to build kubernetes objects from release manifest: resource mapping not "
+                f"found for name: "
                 f'"{metadata["name"]}" namespace: "" from "": {error}\nensure CRDs are installed first'
             ) from error
         if live is None:
@@ -220,7 +246,8 @@ def _check_ownership(cluster: Cluster, wanted: Wanted, objects: tuple[Object, ..
                 faults.append(f'{kind} validation error: missing key "{key}": must be set to "{value}"')
             elif held[key] != value:
                 faults.append(
-                    f'{kind} validation error: key "{key}" must equal "{value}": current value is "{held[key]}"'
+                    f'{kind} validation error: key "{key}" must equal "{value}": current value is '
+                    f'"{held[key]}"'
                 )
         if faults:
             raise ProviderError(
@@ -270,7 +297,9 @@ def _rolled_out(
                     waiter.until_ready({}, obj, wanted.timeout)
     except (ApiFailureError, NotReadyError) as error:
         why = "context deadline exceeded" if isinstance(error, NotReadyError) else str(error)
-        details = f" ({'; '.join(error.reasons)})" if isinstance(error, NotReadyError) and error.reasons else ""
+        details = (
+            f" ({'; '.join(error.reasons)})" if isinstance(error, NotReadyError) and error.reasons else ""
+        )
         failed = record.with_status("failed", f'{doing} "{wanted.name}" failed: {why}')
         records.save(cluster, failed)
         if wanted.atomic and doing == "Install":

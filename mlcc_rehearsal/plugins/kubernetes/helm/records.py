@@ -1,7 +1,7 @@
 """Where Helm keeps what it has installed: Secrets of type ``helm.sh/release.v1``.
 
-Source: helm.sh/helm/v3 ``pkg/storage/driver/{secrets,util}.go``: base64 of gzip of JSON under ``data.release``,
-labels name, owner, status and version.
+Source: helm.sh/helm/v3 ``pkg/storage/driver/{secrets,util}.go``: base64 of gzip of JSON under
+``data.release``, labels name, owner, status and version.
 """
 
 from __future__ import annotations
@@ -23,6 +23,11 @@ TYPE = "helm.sh/release.v1"
 _MANAGER = "helm"
 
 
+def utc_now() -> str:
+    """The moment, as Helm writes it."""
+    return datetime.datetime.now(datetime.UTC).isoformat()
+
+
 @dataclass(frozen=True)
 class Record:
     """One revision of a release."""
@@ -37,7 +42,7 @@ class Record:
     values: Mapping[str, Any]
     manifest: tuple[Object, ...]
     description: str = ""
-    first_deployed: str = field(default_factory=lambda: _now())
+    first_deployed: str = field(default_factory=utc_now)
 
     def with_status(self, status: str, description: str) -> Record:
         """The record in another status."""
@@ -73,7 +78,7 @@ def _encode(record: Record) -> Object:
         "name": record.name,
         "info": {
             "first_deployed": record.first_deployed,
-            "last_deployed": _now(),
+            "last_deployed": utc_now(),
             "deleted": "",
             "description": record.description,
             "status": record.status,
@@ -130,7 +135,3 @@ def _decode(secret: Object) -> Record:
         description=str(info.get("description", "")),
         first_deployed=str(info.get("first_deployed", "")),
     )
-
-
-def _now() -> str:
-    return datetime.datetime.now(datetime.UTC).isoformat()

@@ -1,7 +1,7 @@
 """``kubernetes:helm.sh/v3:Release`` as a Pulumi resource.
 
-Follows pulumi-kubernetes' ``helm_release.go`` (commit 94977969d). Different: no chart is downloaded, so that a
-version is taken as given and never resolved.
+Follows pulumi-kubernetes' ``helm_release.go`` (commit 94977969d). Different: no chart is downloaded, so
+that a version is taken as given and never resolved.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from mlcc_rehearsal.plugins.kubernetes.client import ApiFailureError, Unreachabl
 from mlcc_rehearsal.plugins.kubernetes.helm import installation, records
 from mlcc_rehearsal.plugins.kubernetes.helm.installation import ReleaseFailedError, Wanted
 from mlcc_rehearsal.plugins.kubernetes.helm.records import Record
+from mlcc_rehearsal.plugins.kubernetes.inputs import Difference
 from mlcc_rehearsal.plugins.kubernetes.kinds import RELEASE, properties_of
-from mlcc_rehearsal.plugins.kubernetes.objects import Difference
 from mlcc_rehearsal.plugins.kubernetes.session import Session
 from mlcc_rehearsal.plugins.kubernetes.states import Object
 from mlcc_rehearsal.plugins.serving import InitializationError, ProviderError
@@ -102,7 +102,8 @@ class Releases:
             record = installation.install(self._cluster, wanted, self._session.waiter(self._urn), self._warn)
         except ReleaseFailedError as error:
             self._warn(
-                f'Helm release "{wanted.name}" was created but has a failed status. Use the `helm` command to '
+                f'Helm release "{wanted.name}" was created but has a failed status. Use the `helm` '
+                f"command to "
                 f"investigate the error, correct it, then retry. Reason: {error}"
             )
             text = (
