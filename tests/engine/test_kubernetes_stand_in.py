@@ -28,7 +28,10 @@ provider = k8s.Provider("cluster", kubeconfig=os.environ["CLUSTER_KUBECONFIG"])
 opts = pulumi.ResourceOptions(provider=provider)
 team = k8s.core.v1.Namespace("team", metadata={"name": "team"}, opts=opts)
 settings = k8s.core.v1.ConfigMap(
-    "settings", metadata={"namespace": team.metadata.name}, data={"colour": os.environ.get("COLOUR", "blue")}, opts=opts
+    "settings",
+    metadata={"namespace": team.metadata.name},
+    data={"colour": os.environ.get("COLOUR", "blue")},
+    opts=opts,
 )
 key = k8s.core.v1.Secret(
     "key",
@@ -59,7 +62,9 @@ controller = k8s.helm.v3.Release(
     values={
         "clusterName": "demo",
         "enableServiceMutatorWebhook": False,
-        "serviceAccount": {"annotations": {"eks.amazonaws.com/role-arn": "arn:aws:iam::123456789012:role/alb"}},
+        "serviceAccount": {
+            "annotations": {"eks.amazonaws.com/role-arn": "arn:aws:iam::123456789012:role/alb"}
+        },
     },
     opts=opts,
 )
@@ -93,8 +98,7 @@ class Rehearsed:
 
     def run(self, command: str, *arguments: str, **variables: str) -> str:
         """Run a command that must succeed; answers what it printed."""
-        more = ["--stack=dev", "--yes"] + ([] if command == "refresh" else ["--skip-preview"])
-        done = self.pulumi(command, *more, *arguments, **variables)
+        done = self.pulumi(command, "--stack=dev", "--yes", "--skip-preview", *arguments, **variables)
         assert done.returncode == 0, done.stdout + done.stderr
         return done.stdout
 

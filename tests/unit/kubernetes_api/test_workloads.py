@@ -51,7 +51,8 @@ def test_pods_wait_for_room_and_say_what_is_missing(api: KubernetesApi, admin: C
     message = next(item["message"] for item in found if item["type"] == "PodScheduled")
     assert message.startswith(
         "0/3 nodes are available: 1 Too many pods, 1 node(s) had untolerated taint "
-        "{node.kubernetes.io/not-ready: }, 1 node(s) had untolerated taint {nvidia.com/gpu: true}. preemption:"
+        "{node.kubernetes.io/not-ready: }, 1 node(s) had untolerated taint {nvidia.com/gpu: true}. "
+        "preemption:"
     )
     api.objects.put(node("more"))
     eventually(lambda: all(pod["spec"].get("nodeName") for pod in api.objects.list("v1", "Pod")))
