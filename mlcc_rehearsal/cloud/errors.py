@@ -6,12 +6,16 @@ reaches the client with the status and members that AWS gives it.
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 from moto.core.exceptions import ServiceException
 from moto.core.model import OperationModel, ServiceModel
 from moto.core.serialize import get_serializer_class
 from moto.core.utils import get_service_model
+
+# Common errors (AccessDenied, throttling) are in no service's own model; moto warns of each.
+warnings.filterwarnings("ignore", message=r"Exception\(AwsError\).*does not match an error shape")
 
 __all__ = ["AwsError", "ServiceException", "render"]
 

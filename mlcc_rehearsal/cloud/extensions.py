@@ -81,3 +81,7 @@ def forget_account(account_id: str) -> None:
     used: list[Any] = BackendDict._instances  # type: ignore[misc]  # moto's own list of dictionaries in use
     for backends in list(used):
         backends.pop(account_id, None)
+    # Bucket names are kept beside the accounts, because they are global.
+    owners: dict[str, Any] = s3_backends.bucket_accounts
+    for bucket in [name for name, owner in owners.items() if account_id in owner]:
+        del owners[bucket]

@@ -68,6 +68,12 @@ WEB_IDENTITY_PROVIDER = _law(
     "AWS STS API reference, AssumeRoleWithWebIdentity, InvalidIdentityToken",
 )
 
+DRY_RUN = _law(
+    "ec2-dry-run",
+    "An EC2 call with DryRun changes nothing and says that it would have succeeded.",
+    "Amazon EC2 API reference, common parameters (DryRunOperation); permissions are not evaluated here",
+)
+
 # --- IAM -------------------------------------------------------------------------------------------------
 IAM_PROPAGATION = _law(
     "iam-propagation",

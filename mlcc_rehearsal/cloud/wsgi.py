@@ -11,6 +11,7 @@ from typing import Any
 
 from moto.moto_server.werkzeug_app import DomainDispatcherApplication, create_backend_app
 
+from mlcc_rehearsal.cloud import laws
 from mlcc_rehearsal.cloud.account import CurrentRequest, RehearsedAccount, current_request
 from mlcc_rehearsal.cloud.control import PREFIX, Control
 from mlcc_rehearsal.cloud.errors import AwsError, ServiceException, render
@@ -86,6 +87,10 @@ class Application:
             return _as_answer(render(request.service, faults[0].error(request)))
         if request.signed and principal is None:
             return _as_answer(render(request.service, unknown_credentials(request.service)))
+        if request.service == "ec2" and str(request.parameters.get("DryRun", "")).lower() == "true":
+            message = "Request would have succeeded, but DryRun flag is set."
+            refusal = laws.DRY_RUN.broken(AwsError("DryRunOperation", message, status=412))
+            return _as_answer(render(request.service, refusal))
         # moto's own way to choose the account; what the client sends in it is not trusted.
         environ["HTTP_X_MOTO_ACCOUNT_ID"] = self._account.account_id
         if request.signed and "HTTP_AUTHORIZATION" not in environ:

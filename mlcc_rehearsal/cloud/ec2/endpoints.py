@@ -65,7 +65,7 @@ class Endpoints(EC2Backend):
                 table = self.route_tables.get(table_id)
                 if table is not None:
                     for route_id, route in list(table._routes.items()):
-                        if getattr(route, "vpc_endpoint_id", None) == vpce_id:
+                        if route.gateway_id == vpce_id:
                             del table._routes[route_id]
             self._endpoint_gone(endpoint)
 

@@ -84,7 +84,7 @@ def associate(eks: EksBackend, entry: AccessEntry, arn: str, scope: dict[str, An
 
 
 def bootstrap(eks: EksBackend, cluster: Cluster) -> None:
-    """The creator's entry, when the creator was not told to do without.
+    """The creator's entry, when the creator was not told to do without: the law "eks-creators-entry".
 
     In mode CONFIG_MAP there are no entries; the one is made when the mode changes (source: Amazon EKS user
     guide, "Change authentication mode to use access entries").

@@ -82,7 +82,8 @@ def create_cluster(eks: EksBackend, parameters: dict[str, Any]) -> dict[str, Any
 def _become_active(eks: EksBackend, cluster: Cluster) -> None:
     if cluster.status != "CREATING" or eks.clusters.get(cluster.name) is not cluster:
         return
-    # The issuer's id is drawn for each cluster, so a role that trusts a predecessor's issuer trusts nobody.
+    # The law "eks-new-issuer": the id is drawn for each cluster, so a role that trusts a predecessor's
+    # issuer trusts nobody.
     issuer_id = secrets.token_hex(16).upper()
     cluster.description["identity"] = {
         "oidc": {"issuer": f"https://oidc.eks.{eks.region_name}.amazonaws.com/id/{issuer_id}"}

@@ -8,6 +8,7 @@ import re
 from functools import lru_cache
 from typing import Any
 
+from moto.iam.aws_managed_policies import aws_managed_policies_data
 from moto.iam.exceptions import (
     DeleteConflictException,
     EntityAlreadyExists,
@@ -15,7 +16,6 @@ from moto.iam.exceptions import (
     MalformedPolicyDocument,
     ValidationError,
 )
-from moto.iam.aws_managed_policies import aws_managed_policies_data
 from moto.iam.models import AWSManagedPolicy, IAMBackend, ManagedPolicy
 
 from mlcc_rehearsal.cloud import laws

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from moto.s3.exceptions import BucketAlreadyExists
 from moto.s3.models import S3Backend
 
 from mlcc_rehearsal.cloud import laws
+from mlcc_rehearsal.cloud.errors import AwsError
 
 # Names that somebody else has in every rehearsal, so that the refusal can be met on purpose.
 TAKEN_PREFIX = "taken-by-somebody-else"
@@ -24,7 +24,21 @@ class RehearsedS3Backend(S3Backend):
         return urls
 
     def create_bucket(self, bucket_name: str, region_name: str, *args: Any, **kwargs: Any) -> Any:
-        """:raises BucketAlreadyExists: for a name that another account has."""
+        """:raises AwsError: BucketAlreadyExists for a name that another account has."""
         if bucket_name.startswith(TAKEN_PREFIX):
-            raise laws.BUCKET_GLOBAL.broken(BucketAlreadyExists(bucket=bucket_name))
+            message = (
+                "The requested bucket name is not available. The bucket namespace is shared by all users of "
+                "the system. Please select a different name and try again."
+            )
+            raise laws.BUCKET_GLOBAL.broken(AwsError("BucketAlreadyExists", message))
         return super().create_bucket(bucket_name, region_name, *args, **kwargs)
+
+    def delete_bucket(self, bucket_name: str) -> Any:
+        """:raises AwsError: BucketNotEmpty while objects, versions or delete markers are in it."""
+        bucket = self.get_bucket(bucket_name)
+        if bucket.keys:
+            message = "The bucket you tried to delete is not empty"
+            if bucket.versioning_status:
+                message += ". You must delete all versions in the bucket."
+            raise laws.BUCKET_NOT_EMPTY.broken(AwsError("BucketNotEmpty", message))
+        return super().delete_bucket(bucket_name)

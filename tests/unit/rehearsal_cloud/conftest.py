@@ -14,6 +14,7 @@ from botocore.config import Config
 from botocore.exceptions import ClientError
 
 from mlcc_rehearsal.cloud import Cloud, CloudOptions
+from mlcc_rehearsal.cloud.state import summarize
 
 _ACCOUNTS = itertools.count(100000000001)
 
@@ -137,6 +138,12 @@ class Desk:
             clusterName=cluster, nodegroupName=name, subnets=network.private, nodeRole=role, **options
         )
         self.pass_time(200)
+
+    def waiting(self, cluster: str = "demo", group: str = "cpu") -> str:
+        """What keeps a node group from becoming ready, as the control address tells."""
+        with self.cloud.account.lock:
+            state = summarize(self.cloud.account)
+        return str(state["regions"][self.region]["clusters"][cluster]["node_groups_waiting"][group])
 
     def calls(self) -> list[dict[str, Any]]:
         return self.cloud.journal.calls()

@@ -80,7 +80,10 @@ def test_the_entry_of_a_role_session_is_its_roles_path_included(desk: Desk) -> N
 
 def test_entries_are_refused_in_config_map_mode(desk: Desk, refused: Any) -> None:
     desk.cluster(desk.network(nat=False), accessConfig={"authenticationMode": "CONFIG_MAP"})
-    words = "The cluster's authentication mode must be set to one of [API, API_AND_CONFIG_MAP] to perform this operation."
+    words = (
+        "The cluster's authentication mode must be set to one of [API, API_AND_CONFIG_MAP] to perform this "
+        "operation."
+    )
     with refused("InvalidRequestException", "eks-authentication-mode") as refusal:
         desk.eks.create_access_entry(clusterName="demo", principalArn=operator(desk))
     assert refusal.text == words
@@ -99,7 +102,8 @@ def test_config_map_mode_cannot_do_without_its_creator(desk: Desk, refused: Any)
             accessConfig=config,
         )
     assert refusal.text == (
-        "bootstrapClusterCreatorAdminPermissions must be true if cluster authentication mode is set to CONFIG_MAP"
+        "bootstrapClusterCreatorAdminPermissions must be true if cluster authentication mode is set to "
+        "CONFIG_MAP"
     )
 
 

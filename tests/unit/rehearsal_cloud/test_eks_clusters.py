@@ -90,7 +90,8 @@ def test_the_cluster_role_must_trust_eks(desk: Desk, refused: Any) -> None:
         with refused("InvalidParameterException", "eks-cluster-role-trust") as refusal:
             create(desk, network, role)
         assert refusal.text == (
-            f"Role with arn: {role}, could not be assumed because it does not exist or the trusted entity is not correct"
+            f"Role with arn: {role}, could not be assumed because it does not exist or the trusted entity "
+            "is not correct"
         )
 
 

@@ -27,7 +27,8 @@ def test_a_node_role_must_trust_ec2(desk: Desk, refused: Any) -> None:
     with refused("InvalidParameterException", "eks-node-role-trust") as refusal:
         desk.node_group(network, nodeRole=role)
     assert refusal.text == (
-        "Following required service principals [ec2.amazonaws.com] were not found in the trust relationships of "
+        "Following required service principals [ec2.amazonaws.com] were not found in the trust "
+        "relationships of "
         f"nodeRole {role}"
     )
     with refused("InvalidParameterException", "eks-node-role-trust"):
@@ -39,15 +40,15 @@ def test_a_node_role_must_trust_ec2(desk: Desk, refused: Any) -> None:
 )
 def test_nodes_whose_role_lacks_a_policy_never_become_ready(desk: Desk, policy: str) -> None:
     network = desk.cluster()
-    desk.node_group(network, nodeRole=desk.node_role("short", policy))
+    role = desk.node_role("short", policy)
+    desk.node_group(network, nodeRole=role)
     assert status(desk) == "CREATING", "nodes try for a while"
     desk.pass_time(1200)
     assert status(desk) == "CREATE_FAILED"
     (issue,) = issues(desk)
     assert issue["code"] == "NodeCreationFailure"
     assert len(issue["resourceIds"]) == 2
-    waiting = desk.cloud.account
-    assert waiting is not None
+    assert desk.waiting().startswith(f"eks-node-role-grants: {role} lacks")
     desk.eks.delete_nodegroup(clusterName="demo", nodegroupName="cpu")
     desk.pass_time(300)
     assert desk.eks.list_nodegroups(clusterName="demo")["nodegroups"] == []
@@ -81,7 +82,8 @@ def test_nodes_need_a_way_out(desk: Desk) -> None:
     assert status(desk) == "CREATE_FAILED"
     (issue,) = issues(desk)
     assert issue["code"] == "NodeCreationFailure"
-    assert issue["message"] == "Instances failed to join the kubernetes cluster", "eks-nodes-way-out"
+    assert issue["message"] == "Instances failed to join the kubernetes cluster"
+    assert desk.waiting().startswith("eks-nodes-way-out")
 
 
 def test_endpoints_are_a_way_out_too(desk: Desk) -> None:
