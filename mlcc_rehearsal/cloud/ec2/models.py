@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from typing import Any
 
+from moto.core.resource_tagging import TaggedResource
 from moto.ec2.exceptions import EC2ClientError
 from moto.ec2.models import EC2Backend
 
@@ -47,6 +49,21 @@ class RehearsedEC2Backend(Dependencies, NatGateways, Endpoints, EC2Backend):
             subnet.default_for_az = False
             subnet.map_public_ip_on_launch = False
         return subnet
+
+    def iter_tagged_resources(self) -> Iterator[TaggedResource]:
+        """Also elastic addresses and VPC endpoints, which moto leaves out."""
+        yield from super().iter_tagged_resources()
+        further: list[tuple[str, Iterable[Any]]] = [
+            ("elastic-ip", self.addresses),
+            ("vpc-endpoint", self.vpc_end_points.values()),
+        ]
+        for kind, resources in further:
+            for resource in resources:
+                yield TaggedResource(
+                    arn=f"arn:{self.partition}:ec2:{self.region_name}:{self.account_id}:{kind}/{resource.id}",
+                    tags=dict(self.tags.get(resource.id, {})),
+                    resource_type=f"ec2:{kind}",
+                )
 
     def create_tags(self, resource_ids: list[str], tags: dict[str, str]) -> bool:
         """Also keeps the lengths of keys and values, and refuses the reserved prefix from callers."""

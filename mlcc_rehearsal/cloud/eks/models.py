@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import uuid
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from moto.core.base_backend import BaseBackend
+from moto.core.resource_tagging import TaggableResourcesMixin, TaggedResource
 
 from mlcc_rehearsal.cloud.account import RehearsedAccount, account_of
 from mlcc_rehearsal.cloud.eks.errors import ResourceNotFoundException
@@ -70,8 +72,10 @@ class Cluster:
         return str(self.description["accessConfig"]["authenticationMode"])
 
 
-class EksBackend(BaseBackend):
-    """The clusters of one region."""
+class EksBackend(BaseBackend, TaggableResourcesMixin):
+    """The clusters of one region; what is in them shows in the Resource Groups Tagging API too."""
+
+    SERVICE_NAMESPACE = "eks"
 
     def __init__(self, region_name: str, account_id: str) -> None:
         super().__init__(region_name, account_id)
@@ -90,6 +94,29 @@ class EksBackend(BaseBackend):
         if name not in self.clusters:
             raise ResourceNotFoundException(f"No cluster found for name: {name}.", clusterName=name)
         return self.clusters[name]
+
+    def described(self) -> Iterator[tuple[str, dict[str, Any], Cluster]]:
+        """Every taggable thing of the region: its ARN, its description and its cluster."""
+        for cluster in self.clusters.values():
+            yield cluster.description["arn"], cluster.description, cluster
+            for group in cluster.node_groups.values():
+                yield group.description["nodegroupArn"], group.description, cluster
+            for profile in cluster.fargate_profiles.values():
+                yield profile["fargateProfileArn"], profile, cluster
+            for addon in cluster.addons.values():
+                yield addon["addonArn"], addon, cluster
+            for entry in cluster.access_entries.values():
+                yield entry.description["accessEntryArn"], entry.description, cluster
+            for association in cluster.pod_identities.values():
+                yield association["associationArn"], association, cluster
+
+    def iter_tagged_resources(self) -> Iterator[TaggedResource]:
+        """All of them for the Resource Groups Tagging API."""
+        for arn, description, _ in self.described():
+            kind = arn.split(":", 5)[5].split("/", 1)[0]
+            yield TaggedResource(
+                arn=arn, tags=dict(description.get("tags") or {}), resource_type=f"eks:{kind}"
+            )
 
     def arn(self, kind: str, *parts: str) -> str:
         """An ARN of this service, for example ``arn("nodegroup", cluster, group, id)``."""

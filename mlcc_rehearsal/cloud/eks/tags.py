@@ -2,31 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 from mlcc_rehearsal.cloud import laws
 from mlcc_rehearsal.cloud.eks.errors import InvalidParameterException, ResourceNotFoundException
-from mlcc_rehearsal.cloud.eks.models import Cluster, EksBackend
+from mlcc_rehearsal.cloud.eks.models import EksBackend
 from mlcc_rehearsal.cloud.eks.operations import operation
 
 _MOST = 50
-
-
-def described(eks: EksBackend) -> Iterator[tuple[str, dict[str, Any], Cluster]]:
-    """Every taggable thing of the region: its ARN, its description and its cluster."""
-    for cluster in eks.clusters.values():
-        yield cluster.description["arn"], cluster.description, cluster
-        for group in cluster.node_groups.values():
-            yield group.description["nodegroupArn"], group.description, cluster
-        for profile in cluster.fargate_profiles.values():
-            yield profile["fargateProfileArn"], profile, cluster
-        for addon in cluster.addons.values():
-            yield addon["addonArn"], addon, cluster
-        for entry in cluster.access_entries.values():
-            yield entry.description["accessEntryArn"], entry.description, cluster
-        for association in cluster.pod_identities.values():
-            yield association["associationArn"], association, cluster
 
 
 def checked(tags: dict[str, str] | None) -> dict[str, str]:
@@ -44,7 +27,7 @@ def checked(tags: dict[str, str] | None) -> dict[str, str]:
 
 
 def _find(eks: EksBackend, arn: str) -> dict[str, Any]:
-    for known, description, _ in described(eks):
+    for known, description, _ in eks.described():
         if known == arn:
             return description
     raise ResourceNotFoundException(f"Resource was not found: {arn}")

@@ -243,6 +243,21 @@ def test_tags_of_everything_can_be_listed_added_and_removed(desk: Desk, refused:
         desk.eks.list_tags_for_resource(resourceArn="arn:aws:eks:us-west-2:1:cluster/none")
 
 
+def test_the_tagging_api_lists_what_eks_and_the_network_hold(desk: Desk) -> None:
+    network = desk.network()
+    tag = {"mlcc:profile": "demo"}
+    desk.ec2.create_tags(
+        Resources=[network.address, network.nat], Tags=[{"Key": "mlcc:profile", "Value": "demo"}]
+    )
+    desk.cluster(network, tags=tag)
+    desk.eks.create_addon(clusterName="demo", addonName="vpc-cni", tags=tag)
+    found = desk.client("resourcegroupstaggingapi").get_resources(
+        TagFilters=[{"Key": "mlcc:profile", "Values": ["demo"]}]
+    )["ResourceTagMappingList"]
+    kinds = sorted(each["ResourceARN"].split(":", 5)[5].split("/")[0] for each in found)
+    assert kinds == ["addon", "cluster", "elastic-ip", "natgateway"]
+
+
 def test_the_versions_on_offer_can_be_listed(desk: Desk) -> None:
     found = desk.eks.describe_cluster_versions()["clusterVersions"]
     offered = [each["clusterVersion"] for each in found]
