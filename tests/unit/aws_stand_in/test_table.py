@@ -149,3 +149,9 @@ def test_a_type_that_pulumi_aws_does_not_have_is_unknown() -> None:
 def test_arguments_are_found_where_a_nested_type_has_their_usual_name() -> None:
     shape = schema.resource("aws:s3/bucketVersioning:BucketVersioning")
     assert "versioningConfiguration" in shape.inputs.required
+
+
+def test_every_bucket_setting_and_network_type_is_found_by_being_there() -> None:
+    tokens = set(catalogue.resources())
+    assert {"aws:ec2/vpcEndpoint:VpcEndpoint", "aws:s3/bucketPolicy:BucketPolicy"} <= tokens
+    assert tokens == set(IMPORT_IDS), "each type has its import id in the table above"

@@ -215,6 +215,7 @@ TEMPLATE = Definition(
         "delete_launch_template",
         "InvalidLaunchTemplateId.NotFound",
         "InvalidLaunchTemplateId.VersionNotFound",
+        "InvalidLaunchTemplateName.NotFoundException",
         LaunchTemplateId=call.id,
     ),
     imports=Import("lt-id", "lt-0abc"),

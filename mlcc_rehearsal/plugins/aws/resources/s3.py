@@ -1,9 +1,8 @@
-"""S3 buckets, their settings and objects.
+"""S3 buckets.
 
-Sources: terraform-provider-aws ``internal/service/s3/{bucket,bucket_policy,bucket_public_access_block,
-bucket_server_side_encryption_configuration,bucket_ownership_controls,bucket_versioning}.go``: a bucket's
-policy, versioning and encryption are its own only when the program sets them there; a bucket is emptied,
-versions included, before deletion only with ``forceDestroy``.
+Source: terraform-provider-aws ``internal/service/s3/bucket.go``: a bucket's policy, versioning and
+encryption are its own only when the program sets them there; a bucket is emptied, versions included,
+before deletion only with ``forceDestroy``.
 """
 
 from __future__ import annotations
@@ -82,9 +81,9 @@ def _settings(call: Call, wanted: Callable[[str], bool]) -> None:
     if wanted("serverSideEncryptionConfiguration"):
         rule = (given.get("serverSideEncryptionConfiguration") or {}).get("rule")
         if rule:
-            _encrypt(call, rule)
+            encrypt(call, rule)
     if wanted("policy"):
-        _put_policy(call, call.id, given.get("policy"))
+        put_policy(call, call.id, given.get("policy"))
 
 
 def _versioning(call: Call, block: Mapping[str, Any]) -> None:
@@ -92,7 +91,7 @@ def _versioning(call: Call, block: Mapping[str, Any]) -> None:
     call.aws("s3", "put_bucket_versioning", Bucket=call.id, VersioningConfiguration={"Status": status})
 
 
-def _encrypt(call: Call, rule: Mapping[str, Any]) -> None:
+def encrypt(call: Call, rule: Mapping[str, Any]) -> None:
     default = rule.get("applyServerSideEncryptionByDefault") or {}
     algorithm = {"SSEAlgorithm": default.get("sseAlgorithm", "AES256")}
     if default.get("kmsMasterKeyId"):
@@ -111,7 +110,7 @@ def _encrypt(call: Call, rule: Mapping[str, Any]) -> None:
     )
 
 
-def _rules(call: Call) -> list[dict[str, Any]] | None:
+def encryption_rules(call: Call) -> list[dict[str, Any]] | None:
     found = call.find(
         "s3",
         "get_bucket_encryption",
@@ -136,12 +135,12 @@ def _rules(call: Call) -> list[dict[str, Any]] | None:
     return rules
 
 
-def _policy(call: Call, bucket: str) -> str | None:
+def bucket_policy(call: Call, bucket: str) -> str | None:
     found = call.find("s3", "get_bucket_policy", "NoSuchBucketPolicy", *GONE, Bucket=bucket)
     return str(found["Policy"]) if found else None
 
 
-def _put_policy(call: Call, bucket: str, policy: Any) -> None:
+def put_policy(call: Call, bucket: str, policy: Any) -> None:
     if policy:
         call.retry(
             lambda: call.aws("s3", "put_bucket_policy", Bucket=bucket, Policy=policy),
@@ -162,7 +161,7 @@ def _read(call: Call) -> dict[str, Any] | None:
     if not _exists(call):
         return None
     versioning = call.aws("s3", "get_bucket_versioning", Bucket=call.id)
-    rules = _rules(call)
+    rules = encryption_rules(call)
     domain = f"{call.id}.s3.{call.region}.amazonaws.com"
     return {
         "arn": f"arn:{call.partition}:s3:::{call.id}",
@@ -173,7 +172,7 @@ def _read(call: Call) -> dict[str, Any] | None:
         "bucketRegionalDomainName": domain,
         "hostedZoneId": HOSTED_ZONES.get(call.region, ""),
         "objectLockEnabled": False,
-        "policy": _policy(call, call.id) or "",
+        "policy": bucket_policy(call, call.id) or "",
         "requestPayer": "BucketOwner",
         "serverSideEncryptionConfiguration": {"rule": rules[0]} if rules else None,
         "tags": _tags(call),
@@ -256,178 +255,4 @@ BUCKET = Definition(
     ),
 )
 
-# Settings of a bucket, each its own resource
-
-
-def _setting(
-    token: str,
-    label: str,
-    put: Callable[[Call, str], Any],
-    get: Callable[[Call], dict[str, Any] | None],
-    remove: Callable[[Call], Any],
-    **more: Any,
-) -> Definition:
-    """A resource that is one setting of a bucket, and whose id is the bucket."""
-
-    def create(call: Call) -> str:
-        call.id = str(call.inputs["bucket"])
-        put(call, call.id)
-        return call.id
-
-    def update(call: Call) -> None:
-        put(call, call.id)
-
-    def read(call: Call) -> dict[str, Any] | None:
-        found = get(call)
-        return None if found is None else {"bucket": call.id, **found}
-
-    return Definition(
-        token=token,
-        label=label,
-        create=create,
-        read=read,
-        update=update,
-        delete=remove,
-        imports=Import("bucket", "my-bucket"),
-        replace=frozenset({"bucket"}),
-        title=lambda properties: str(properties.get("bucket")),
-        **more,
-    )
-
-
-def _read_policy(call: Call) -> dict[str, Any] | None:
-    policy = _policy(call, call.id)
-    return None if policy is None else {"policy": policy}
-
-
-BUCKET_POLICY = _setting(
-    "aws:s3/bucketPolicy:BucketPolicy",
-    "S3 Bucket Policy",
-    lambda call, bucket: _put_policy(call, bucket, call.inputs["policy"]),
-    _read_policy,
-    lambda call: _put_policy(call, call.id, None),
-    policies=frozenset({"policy"}),
-)
-
-_BLOCKS = {
-    "blockPublicAcls": "BlockPublicAcls",
-    "blockPublicPolicy": "BlockPublicPolicy",
-    "ignorePublicAcls": "IgnorePublicAcls",
-    "restrictPublicBuckets": "RestrictPublicBuckets",
-}
-
-
-def _put_block(call: Call, bucket: str) -> None:
-    settings = {parameter: bool(call.inputs.get(name)) for name, parameter in _BLOCKS.items()}
-    call.aws("s3", "put_public_access_block", Bucket=bucket, PublicAccessBlockConfiguration=settings)
-
-
-def _read_block(call: Call) -> dict[str, Any] | None:
-    found = call.find(
-        "s3", "get_public_access_block", "NoSuchPublicAccessBlockConfiguration", *GONE, Bucket=call.id
-    )
-    if found is None:
-        return None
-    settings = found["PublicAccessBlockConfiguration"]
-    return {name: bool(settings.get(parameter)) for name, parameter in _BLOCKS.items()}
-
-
-def _remove_block(call: Call) -> None:
-    if not call.state.get("skipDestroy"):
-        call.find("s3", "delete_public_access_block", *GONE, Bucket=call.id)
-
-
-PUBLIC_ACCESS_BLOCK = _setting(
-    "aws:s3/bucketPublicAccessBlock:BucketPublicAccessBlock",
-    "S3 Bucket Public Access Block",
-    _put_block,
-    _read_block,
-    _remove_block,
-    defaults=dict.fromkeys(_BLOCKS, False),
-    unread=frozenset({"skipDestroy"}),
-)
-
-
-def _read_encryption(call: Call) -> dict[str, Any] | None:
-    rules = _rules(call)
-    return None if rules is None else {"rules": rules}
-
-
-ENCRYPTION = _setting(
-    "aws:s3/bucketServerSideEncryptionConfiguration:BucketServerSideEncryptionConfiguration",
-    "S3 Bucket Server-side Encryption Configuration",
-    lambda call, bucket: _encrypt(call, call.inputs["rules"][0]),
-    _read_encryption,
-    lambda call: call.find("s3", "delete_bucket_encryption", *GONE, Bucket=call.id),
-    computed=frozenset({"rules.blockedEncryptionTypes"}),
-    unread=frozenset({"expectedBucketOwner"}),
-)
-
-
-def _put_ownership(call: Call, bucket: str) -> None:
-    rules = [{"ObjectOwnership": call.inputs["rule"]["objectOwnership"]}]
-    call.aws("s3", "put_bucket_ownership_controls", Bucket=bucket, OwnershipControls={"Rules": rules})
-
-
-def _read_ownership(call: Call) -> dict[str, Any] | None:
-    found = call.find(
-        "s3", "get_bucket_ownership_controls", "OwnershipControlsNotFoundError", *GONE, Bucket=call.id
-    )
-    if found is None:
-        return None
-    return {"rule": {"objectOwnership": found["OwnershipControls"]["Rules"][0]["ObjectOwnership"]}}
-
-
-OWNERSHIP = _setting(
-    "aws:s3/bucketOwnershipControls:BucketOwnershipControls",
-    "S3 Bucket Ownership Controls",
-    _put_ownership,
-    _read_ownership,
-    lambda call: call.find(
-        "s3",
-        "delete_bucket_ownership_controls",
-        "OwnershipControlsNotFoundError",
-        *GONE,
-        Bucket=call.id,
-    ),
-)
-
-
-def _put_versioning(call: Call, bucket: str) -> None:
-    block = call.inputs["versioningConfiguration"]
-    call.aws(
-        "s3",
-        "put_bucket_versioning",
-        Bucket=bucket,
-        VersioningConfiguration={"Status": block["status"]},
-    )
-
-
-def _read_versioning(call: Call) -> dict[str, Any] | None:
-    found = call.find("s3", "get_bucket_versioning", *GONE, Bucket=call.id)
-    if found is None or not found.get("Status"):
-        return None
-    return {"versioningConfiguration": {"status": found["Status"], "mfaDelete": found.get("MFADelete") or ""}}
-
-
-def _suspend(call: Call) -> None:
-    call.find(
-        "s3",
-        "put_bucket_versioning",
-        *GONE,
-        Bucket=call.id,
-        VersioningConfiguration={"Status": "Suspended"},
-    )
-
-
-VERSIONING = _setting(
-    "aws:s3/bucketVersioning:BucketVersioning",
-    "S3 Bucket Versioning",
-    _put_versioning,
-    _read_versioning,
-    _suspend,
-    computed=frozenset({"versioningConfiguration.mfaDelete"}),
-    unread=frozenset({"expectedBucketOwner", "mfa"}),
-)
-
-DEFINITIONS = (BUCKET, BUCKET_POLICY, PUBLIC_ACCESS_BLOCK, ENCRYPTION, OWNERSHIP, VERSIONING)
+DEFINITIONS = (BUCKET,)
