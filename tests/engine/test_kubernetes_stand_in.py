@@ -343,6 +343,34 @@ def test_an_unknown_property_and_a_caller_without_rights_are_refused(rehearsed: 
     )
 
 
+def test_an_existing_object_is_imported_updated_and_kept(rehearsed: Rehearsed) -> None:
+    objects = rehearsed.api.objects
+    metadata = {"name": "settings", "namespace": "default", "labels": {"old": "yes"}}
+    data = {"colour": "blue"}
+    objects.put({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data})
+    rehearsed.write(
+        """
+        import os
+        import pulumi
+        import pulumi_kubernetes as k8s
+
+        provider = k8s.Provider("cluster", kubeconfig=os.environ["CLUSTER_KUBECONFIG"])
+        k8s.core.v1.ConfigMap(
+            "settings",
+            metadata={"name": "settings", "labels": {"old": "yes", "new": "yes"}},
+            data={"colour": "blue"},
+            opts=pulumi.ResourceOptions(provider=provider, import_="default/settings"),
+        )
+        """
+    )
+    said = rehearsed.run("up")
+    assert "1 imported" in said
+    live = objects.get("v1", "ConfigMap", "default", "settings")
+    assert live is not None
+    assert live["metadata"]["labels"] == {"old": "yes", "new": "yes"}
+    rehearsed.run("up", "--expect-no-changes")
+
+
 def test_a_cluster_that_is_gone_is_unreachable_in_the_providers_words(
     rehearsed: Rehearsed,
 ) -> None:

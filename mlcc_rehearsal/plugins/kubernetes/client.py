@@ -11,6 +11,7 @@ import datetime
 import json
 import tempfile
 import threading
+import urllib.parse
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -260,6 +261,8 @@ class Cluster:
         settings.cert_file = self._file(self._user, "client-certificate", "client.crt")
         settings.key_file = self._file(self._user, "client-key", "client.key")
         settings.retries = False
+        if urllib.parse.urlsplit(self._server).hostname in ("127.0.0.1", "localhost", "::1"):
+            settings.proxy = None  # as Go's clients do: the loopback is never asked through a proxy
         # The client reads the proxy from the environment and then forgets which hosts go without one.
         settings.no_proxy = os.environ.get("NO_PROXY") or os.environ.get("no_proxy")
         self._pool = RESTClientObject(settings)
