@@ -1,7 +1,7 @@
 """A life in acts: commands run one after the other, told to a newcomer, with the time each took.
 
 An act is data; `play` runs a list of them and stops at the first that fails. Time is told twice: as it passed
-here, and as it would have passed in an AWS account (`mlcc_infra.clock`: real time times MLCC_CLOCK_SPEED).
+here, and as it passed on the account's clock (`mlcc_infra.clock`: real time times MLCC_CLOCK_SPEED).
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def summary(acts: Sequence[Act], outcomes: Sequence[Outcome], title: str) -> Tab
     table.add_column("act")
     table.add_column("outcome")
     table.add_column("here", justify="right")
-    table.add_column("modelled in AWS", justify="right")
+    table.add_column("on the account's clock", justify="right")
     for outcome in outcomes:
         verdict = "[green]done" if outcome.code == 0 else f"[red]failed (exit code {outcome.code})"
         table.add_row(outcome.act.title, verdict, duration(outcome.seconds), duration(outcome.modelled))

@@ -13,6 +13,8 @@ from mlcc_infra.cli.errors import CommandError
 from mlcc_infra.cli.exit_codes import ExitCode
 
 _PROJECT_FILE = "Pulumi.yaml"
+#: In a rehearsal, ``<project>:<folder>``: the folder has the project's stack files as the engine sees them.
+_VIEW_VARIABLE = "MLCC_PROJECT_VIEW"
 
 
 def stack_file(stack: str, start: Path) -> Path:
@@ -22,7 +24,9 @@ def stack_file(stack: str, start: Path) -> Path:
     for folder in (start, *start.parents):
         if (folder / _PROJECT_FILE).is_file():
             project = yaml.safe_load((folder / _PROJECT_FILE).read_text()) or {}
-            return folder / str(project.get("stackConfigDir") or ".") / f"Pulumi.{stack}.yaml"
+            root, _, view = os.environ.get(_VIEW_VARIABLE, "").partition(os.pathsep)
+            base = Path(view) if view and Path(root) == folder else folder
+            return base / str(project.get("stackConfigDir") or ".") / f"Pulumi.{stack}.yaml"
     raise CommandError(
         f"there is no {_PROJECT_FILE} here or above",
         remedy="run this in the checkout of a project, or give the path of a stack file",

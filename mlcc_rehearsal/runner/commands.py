@@ -13,6 +13,7 @@ from mlcc_rehearsal.runner.folder import RunFolder
 from mlcc_rehearsal.runner.pulumi_command import SETTINGS
 
 _HERE = Path(__file__).resolve().parent
+_AWS_PROGRAM = "from mlcc_rehearsal.aws_cli import main; sys.exit(main())"
 
 
 def _package_folder(module: str) -> str:
@@ -36,11 +37,14 @@ def write_commands(folder: RunFolder, *, pulumi: Path, checkout: Path | None) ->
     }
     (folder.path / SETTINGS).write_text(json.dumps(settings))
     (folder.bin / BIN_MARK).write_text("the first folder on a rehearsed command's PATH\n")
-    for name, options, script in (
-        ("pulumi", "-I -S", "pulumi_command.py"),
-        ("aws", "-I", "aws_command.py"),
-    ):
-        words = [sys.executable, *options.split(), str(_HERE / script), str(folder.path)]
-        command = folder.bin / name
-        command.write_text(f'#!/bin/sh\nexec {shlex.join(words)} "$@"\n')
-        command.chmod(0o755)
+    python = shlex.quote(sys.executable)
+    pulumi_script = shlex.join([str(_HERE / "pulumi_command.py"), str(folder.path)])
+    _write(folder.bin / "pulumi", f"{python} -I -S {pulumi_script}")
+    # Not by `-m`: this must work from a checkout that is not installed, in every working folder.
+    program = f"import sys; sys.path.insert(0, {str(_HERE.parents[1])!r}); {_AWS_PROGRAM}"
+    _write(folder.bin / "aws", f"{python} -I -c {shlex.quote(program)}")
+
+
+def _write(command: Path, words: str) -> None:
+    command.write_text(f'#!/bin/sh\nexec {words} "$@"\n')
+    command.chmod(0o755)

@@ -18,6 +18,8 @@ from mlcc_rehearsal.runner.folder import RunFolder
 RUNS = "MLCC_REHEARSAL_RUNS"
 #: A file in the folder of commands that a rehearsal puts first on PATH.
 BIN_MARK = ".mlcc-rehearsal-bin"
+#: Where a project's private stack files lie: ``<project>:<view>``. Read by `mlcc_infra.cli.profile`.
+PROJECT_VIEW = "MLCC_PROJECT_VIEW"
 PASSPHRASE = "rehearsal"
 
 # Names and prefixes of what could lead a command, or tell it, out of the rehearsal.
@@ -25,7 +27,7 @@ _DROPPED_PREFIXES = ("AWS_", "PULUMI_", "KUBE", "HELM_", "XDG_", "BOTO_", "EKSCT
 _DROPPED = frozenset(
     {
         "ALL_PROXY", "BOTO_CONFIG", "FTP_PROXY", "HTTPS_PROXY", "HTTP_PROXY", "NO_PROXY", "MLCC_CLOCK_SPEED",
-        "MLCC_REHEARSAL", "GRPC_PROXY", "VIRTUAL_ENV", "PYTHONSTARTUP",
+        "MLCC_REHEARSAL", "MLCC_PROJECT_VIEW", "GRPC_PROXY", "VIRTUAL_ENV", "PYTHONSTARTUP",
     }
 )  # fmt: skip
 

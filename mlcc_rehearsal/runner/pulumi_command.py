@@ -20,6 +20,9 @@ from mlcc_rehearsal.runner.project_view import ProjectView, find_project
 
 #: The file in a rehearsal's folder that tells this command what it needs to know.
 SETTINGS = "pulumi-command.json"
+# What an engine tells its plugins, and programs hand down to a CLI they call, about its receiver of logs. That
+# CLI would connect to it by the name `localhost`, for which gRPC asks name servers (SRV and TXT records).
+_OUTER_ENGINE = "PULUMI_LOG_OTLP_ENDPOINT"
 # Options of the CLI (pulumi/pkg cmd/pulumi at v3.276.0) whose value is a path, or an address that may be one.
 _PATH_OPTIONS = frozenset(
     {
@@ -86,6 +89,7 @@ def main(run: Path, arguments: list[str]) -> None:
     """Become the real CLI. OSError when it cannot be executed."""
     settings = json.loads((run / SETTINGS).read_text())
     real = settings["pulumi"]
+    os.environ.pop(_OUTER_ENGINE, None)
     call = parse_call(arguments, Path.cwd())
     checkout = settings["checkout"]
     project = find_project(call.folder.resolve()) if checkout and call.folder.is_dir() else None

@@ -82,7 +82,10 @@ class Rehearsal:
                     words = self._start(folder, cleanup)
             except Interrupted as interrupted:
                 return 128 + interrupted.number
-            return self._rehearse(folder, words)
+            code = self._rehearse(folder, words)
+            if folder.kept:
+                say(f"kept: the state in {folder.backend}, logs and all AWS calls in {folder.logs}")
+            return code
 
     def _start(self, folder: RunFolder, cleanup: contextlib.ExitStack) -> dict[str, str]:
         """Start everything the command needs and answer its environment."""
@@ -174,6 +177,8 @@ class Rehearsal:
             values["PATH"], folder, engine.bin_dirs, project.root if project else None
         )
         values = {**values, "PATH": path}
+        if project is not None:
+            values[environment.PROJECT_VIEW] = f"{project.root}{os.pathsep}{project.view.folder}"
         if self._plugins:
             values["PULUMI_DEBUG_PROVIDERS"] = plugins.debug_providers(self._plugins)
         return values

@@ -183,6 +183,13 @@ def test_configuration_is_remembered_within_a_rehearsal_and_not_in_the_checkout(
     assert changes_in(project) == ""
 
 
+def test_our_own_commands_see_configuration_changed_in_the_rehearsal(project: Path) -> None:
+    check = shlex.join([sys.executable, "-m", "mlcc_infra.cli", "profile", "check", "mlcc-demo"])
+    done = run(f"pulumi config set aws:region eu-west-1 -s mlcc-demo && {check}", cwd=project)
+    assert "eu-west-1" in done.stdout + done.stderr
+    assert changes_in(project) == ""
+
+
 def test_files_are_written_where_the_user_asks_for_them(project: Path, tmp_path: Path) -> None:
     script = f"cd docs && pulumi stack export -s mlcc-demo --file {tmp_path}/there.json"
     done = run(f"{script} && pulumi stack export -s mlcc-demo --file here.json", cwd=project)
@@ -279,6 +286,7 @@ def test_what_is_kept_is_named_and_there(project: Path, tmp_path: Path) -> None:
     done = run("pulumi stack ls", cwd=project, options=("--keep", str(kept)))
     assert done.returncode == 0, done.stderr
     assert f"logs in {kept}/logs (kept)" in done.stderr
+    assert f"kept: the state in {kept}/backend" in done.stderr
     assert list(kept.glob("backend/.pulumi/stacks/mlcc/mlcc-demo.json"))
     assert (kept / "logs" / "api.jsonl").exists()
     again = run("pulumi stack ls", cwd=project, options=("--keep", str(kept)))
@@ -533,7 +541,7 @@ kill $watch
 wait $watch || true
 """
 WATCH = """
-import ipaddress, socket, sys
+import ipaddress, re, socket, sys
 listening = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(3))
 listening.bind(("lo", 0))
 with open(sys.argv[1], "w", buffering=1) as seen:
@@ -542,7 +550,9 @@ with open(sys.argv[1], "w", buffering=1) as seen:
         kind, body = packet[12:14], packet[14:]
         target = {b"\\x08\\x00": body[16:20], b"\\x86\\xdd": body[24:40]}.get(kind)
         if target and not ipaddress.ip_address(target).is_loopback:
-            print(ipaddress.ip_address(target), file=seen)
+            # What a name server is asked for is readable in the packet.
+            words = re.findall(rb"[a-z0-9-]{3,}", packet[42:])
+            print(ipaddress.ip_address(target), b".".join(words).decode()[:60], file=seen)
 """
 
 
@@ -560,7 +570,7 @@ def in_namespace(words: list[str], cwd: Path, seen: Path) -> tuple[str, set[str]
         check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout, set(seen.read_text().split())
+    return done.stdout, set(seen.read_text().splitlines())
 
 
 @pytest.mark.skipif(not LINUX, reason="network namespaces are Linux's")
@@ -569,7 +579,7 @@ def test_a_connection_outside_would_be_seen(tmp_path: Path) -> None:
         "import socket; socket.socket(socket.AF_INET, socket.SOCK_DGRAM).sendto(b'x', ('198.51.100.1', 53))"
     )
     _, addresses = in_namespace([sys.executable, "-c", program], tmp_path, tmp_path / "seen")
-    assert addresses == {"198.51.100.1"}
+    assert [line.split()[0] for line in addresses] == ["198.51.100.1"]
 
 
 @pytest.mark.skipif(not LINUX, reason="network namespaces are Linux's")

@@ -75,7 +75,8 @@ def run_folder(tmp_path: Path) -> Path:
     fake.write_text(
         f"#!{sys.executable} -IS\n"
         "import json, os, sys\n"
-        "print(json.dumps({'cwd': os.getcwd(), 'pwd': os.environ['PWD'], 'arguments': sys.argv[1:]}))\n"
+        "told = {'cwd': os.getcwd(), 'pwd': os.environ['PWD'], 'arguments': sys.argv[1:]}\n"
+        "print(json.dumps({**told, 'receiver': os.environ.get('PULUMI_LOG_OTLP_ENDPOINT')}))\n"
     )
     fake.chmod(0o755)
     run = tmp_path / "run"
@@ -130,6 +131,13 @@ def test_a_project_nested_in_the_checkout_gets_a_view_of_its_own(run_folder: Pat
     nested.write_text("name: nested\nruntime: python\n")
     answer = call(run_folder, nested.parent / "down", "up")
     assert Path(str(answer["cwd"])).name.startswith("deep-")
+
+
+def test_a_cli_called_by_a_program_does_not_connect_to_the_outer_engine(
+    run_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PULUMI_LOG_OTLP_ENDPOINT", "localhost:1")
+    assert call(run_folder, run_folder.parent, "stack", "export")["receiver"] is None
 
 
 def test_nothing_appears_in_the_checkout(run_folder: Path) -> None:
