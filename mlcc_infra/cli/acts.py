@@ -6,6 +6,7 @@ here, and as it passed on the account's clock (`mlcc_infra.clock`: real time tim
 
 from __future__ import annotations
 
+import signal
 import subprocess
 import time
 from collections.abc import Sequence
@@ -50,6 +51,15 @@ def duration(seconds: float) -> str:
     return f"{hours} h {minutes:02d} min"
 
 
+def _run(command: Sequence[str]) -> int:
+    """Run a command and wait for its end, also after ^C, which it gets as well: it has things to put right."""
+    before = signal.signal(signal.SIGINT, lambda *_: None)
+    try:
+        return subprocess.Popen(command).wait()
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
 def play(acts: Sequence[Act], console: Console) -> list[Outcome]:
     """Run `acts` in order, their output on the console as they write it; stop after one that fails."""
     outcomes: list[Outcome] = []
@@ -60,7 +70,7 @@ def play(acts: Sequence[Act], console: Console) -> list[Outcome]:
         console.print(f"[cyan]$ {act.shown or ' '.join(act.command)}", highlight=False)
         console.file.flush()
         started, modelled = time.monotonic(), clock.now()
-        code = subprocess.run(act.command, check=False).returncode
+        code = _run(act.command)
         outcomes.append(
             Outcome(act=act, code=code, seconds=time.monotonic() - started, modelled=clock.now() - modelled)
         )

@@ -12,6 +12,8 @@ from mlcc_infra.cli.exit_codes import ExitCode
 from mlcc_infra.cli.rehearse import become, rehearsal_command
 
 DEMO_STACK = "mlcc-demo"
+#: Quick enough for somebody who watches, slow enough for the product's time limits on a busy machine.
+DEMO_SPEED = 100.0
 #: Set in the environment of every rehearsed command.
 REHEARSAL_VARIABLE = "MLCC_REHEARSAL"
 

@@ -20,8 +20,8 @@ from mlcc_rehearsal.runner.project_view import ProjectView, find_project
 
 #: The file in a rehearsal's folder that tells this command what it needs to know.
 SETTINGS = "pulumi-command.json"
-# What an engine tells its plugins, and programs hand down to a CLI they call, about its receiver of logs. That
-# CLI would connect to it by the name `localhost`, for which gRPC asks name servers (SRV and TXT records).
+# What an engine tells its plugins, and programs hand down to a CLI they call, about its receiver of logs.
+# That CLI would connect to it by the name `localhost`, about which gRPC asks name servers (SRV and TXT).
 _OUTER_ENGINE = "PULUMI_LOG_OTLP_ENDPOINT"
 # Options of the CLI (pulumi/pkg cmd/pulumi at v3.276.0) whose value is a path, or an address that may be one.
 _PATH_OPTIONS = frozenset(

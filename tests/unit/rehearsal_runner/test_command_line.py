@@ -169,6 +169,11 @@ def test_durations_are_told_as_people_do(seconds: float, text: str) -> None:
     assert duration(seconds) == text
 
 
+def test_an_interrupted_act_is_left_to_put_things_right() -> None:
+    (outcome,) = play([act("up", "sh", "-c", "kill -INT $PPID; sleep 0.5; exit 3")], Console(record=True))
+    assert outcome.code == 3
+
+
 def test_both_times_of_an_act_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MLCC_CLOCK_SPEED", "100")
     (outcome,) = play([act("wait", "sleep", "0.1")], Console(record=True))
