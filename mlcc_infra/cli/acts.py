@@ -52,7 +52,7 @@ def duration(seconds: float) -> str:
 
 
 def _run(command: Sequence[str]) -> int:
-    """Run a command and wait for its end, also after ^C, which it gets as well: it has things to put right."""
+    """Run a command to its end, also after ^C, which it gets as well: it has things to put right."""
     before = signal.signal(signal.SIGINT, lambda *_: None)
     try:
         return subprocess.Popen(command).wait()

@@ -59,7 +59,8 @@ def _play(stack: str) -> int:
     failed = next((outcome for outcome in outcomes if outcome.code), None)
     if failed is None:
         console.print(
-            f"On a real account it is the same commands, without the rehearsal: pulumi up -s {stack}"
+            f"On a real account it is the same commands, without the rehearsal: pulumi up -s {stack}",
+            soft_wrap=True,
         )
         return ExitCode.OK
     interrupted = failed.code in (ExitCode.INTERRUPTED, -2)
@@ -68,7 +69,9 @@ def _play(stack: str) -> int:
 
 def demo(
     stack: Annotated[str, typer.Option("--stack", "-s", help="The stack whose life is shown.")] = DEMO_STACK,
-    speed: Annotated[float, typer.Option(min=0.001, help="Modelled seconds that pass in a real one.")] = 60.0,
+    speed: Annotated[
+        float, typer.Option(min=0.001, help="Modelled seconds that pass in a real one.")
+    ] = DEMO_SPEED,
 ) -> None:
     """Show a profile's life on a rehearsed account: up, nothing to do, destroy, and what is left."""
     if os.environ.get(REHEARSAL_VARIABLE) == "1":
