@@ -53,7 +53,7 @@ v1 PodTemplate podtemplates - namespaced - -
 v1 ReplicationController replicationcontrollers rc namespaced status,scale all
 v1 ResourceQuota resourcequotas quota namespaced status -
 v1 Secret secrets - namespaced - -
-v1 ServiceAccount serviceaccounts sa namespaced token -
+v1 ServiceAccount serviceaccounts sa namespaced - -
 v1 Service services svc namespaced status all
 ADMISSION MutatingWebhookConfiguration mutatingwebhookconfigurations - cluster - EXT
 ADMISSION ValidatingAdmissionPolicy validatingadmissionpolicies - cluster status EXT

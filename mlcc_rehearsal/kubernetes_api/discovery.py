@@ -13,7 +13,6 @@ _SUBRESOURCE_VERBS = {
     "log": ["get"],
     "eviction": ["create"],
     "binding": ["create"],
-    "token": ["create"],
     "finalize": ["update"],
     "approval": ["get", "patch", "update"],
 }
@@ -21,7 +20,6 @@ _SUBRESOURCE_KINDS = {
     "eviction": ("policy", "v1", "Eviction"),
     "scale": ("autoscaling", "v1", "Scale"),
     "binding": ("", "v1", "Binding"),
-    "token": ("authentication.k8s.io", "v1", "TokenRequest"),
 }
 
 

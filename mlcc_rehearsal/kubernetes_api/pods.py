@@ -41,6 +41,8 @@ class PodLogs:
         """
         metadata = pod["metadata"]
         container = _container(pod, query.get("container"))
+        if not pod["spec"].get("nodeName"):
+            raise bad_request(f"pod {metadata['name']} does not have a host assigned")
         if pod.get("status", {}).get("phase") == "Pending":
             reason = _waiting_reason(pod, container)
             raise bad_request(

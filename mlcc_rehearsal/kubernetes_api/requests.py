@@ -10,6 +10,7 @@ from typing import Any
 
 import yaml
 
+from mlcc_rehearsal.kubernetes_api import protobuf_bodies
 from mlcc_rehearsal.kubernetes_api.authorization import Attributes
 from mlcc_rehearsal.kubernetes_api.status import ApiError, Object, bad_request
 
@@ -36,13 +37,15 @@ class Request:
         """The decoded body.
 
         Raises:
-            ApiError: 400 for text that is no JSON or YAML, 415 for protobuf.
+            ApiError: 400 for text that is no JSON or YAML, 415 for CBOR.
         """
         kind = self.content_type()
-        if "protobuf" in kind or "cbor" in kind:
+        if kind == protobuf_bodies.MEDIA_TYPE:
+            return protobuf_bodies.decode(self.body) if self.body else {}
+        if "cbor" in kind:
             message = (
                 "the body of the request was in an unknown format - accepted media types include: "
-                "application/json, application/yaml"
+                "application/json, application/yaml, application/vnd.kubernetes.protobuf"
             )
             raise ApiError(415, "UnsupportedMediaType", message)
         if not self.body:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from mlcc_rehearsal.kubernetes_api import authorization, discovery, openapi, reviews, status, tables
 from mlcc_rehearsal.kubernetes_api.authentication import Authenticate, bearer, identify
 from mlcc_rehearsal.kubernetes_api.catalogue import Resource
+from mlcc_rehearsal.kubernetes_api.impersonation import impersonated
 from mlcc_rehearsal.kubernetes_api.lifecycle import Lifecycle, WriteOptions
 from mlcc_rehearsal.kubernetes_api.listing import list_page
 from mlcc_rehearsal.kubernetes_api.patches import APPLY_PATCH
@@ -91,7 +92,7 @@ class Router:
         token = bearer(request.headers)
         if token is None:
             raise status.unauthorized()
-        caller = identify(token, self._authenticate)
+        caller = impersonated(self._lifecycle.store, identify(token, self._authenticate), request.headers)
         target = parse_target(request.path)
         authorization.check(self._lifecycle.store, caller, attributes_of(request, target))
         if target is None:

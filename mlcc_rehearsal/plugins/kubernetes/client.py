@@ -5,10 +5,10 @@ Any API server will do. Credentials of a kubeconfig's ``exec`` are really run, w
 
 from __future__ import annotations
 
-import os
 import base64
 import datetime
 import json
+import os
 import tempfile
 import threading
 import urllib.parse

@@ -86,6 +86,14 @@ def test_groups_of_an_entry_follow_rbac_bindings(api: KubernetesApi, admin: Clie
     assert answer["status"] == {"allowed": True}
 
 
+def test_only_who_may_impersonate_acts_as_somebody_else(api: KubernetesApi, admin: Client) -> None:
+    as_viewer = {"Impersonate-User": "somebody", "Impersonate-Group": "system:masters"}
+    assert admin.call("GET", MAPS, **as_viewer).code == 200
+    assert admin.call("GET", MAPS, **{"Impersonate-User": "somebody"}).code == 403
+    refused = Client(api, token_of(VIEWER)).call("GET", MAPS, **as_viewer)
+    assert 'User "viewer" cannot impersonate resource "users" in API group ""' in refused.body["message"]
+
+
 def test_a_token_is_good_for_fifteen_minutes_and_must_sign_the_clusters_name() -> None:
     token = token_of("AKIAEXAMPLE0000000001")
     now = datetime.datetime.now(datetime.UTC)

@@ -67,6 +67,36 @@ def test_kubectl_applies_waits_scales_describes_and_deletes(api: KubernetesApi, 
 
 
 @needs_kubectl
+def test_what_kubectl_sends_in_protobuf_arrives(api: KubernetesApi, kubectl: Kubectl) -> None:
+    api.objects.put(node("one"))
+    kubectl("create", "namespace", "team")
+    kubectl("-n", "team", "create", "configmap", "settings", "--from-literal=colour=blue")
+    kubectl("-n", "team", "create", "deployment", "web", "--image=nginx:1", "--replicas=2", "--port=80")
+    kubectl("-n", "team", "create", "ingress", "web", "--rule=example.com/path=web:80")
+    kubectl("-n", "team", "create", "quota", "few", "--hard=cpu=1,pods=3")
+    settings = api.objects.get("v1", "ConfigMap", "team", "settings")
+    web = api.objects.get("apps/v1", "Deployment", "team", "web")
+    ingress = api.objects.get("networking.k8s.io/v1", "Ingress", "team", "web")
+    quota = api.objects.get("v1", "ResourceQuota", "team", "few")
+    assert settings is not None
+    assert settings["data"] == {"colour": "blue"}
+    assert web is not None
+    assert web["spec"]["template"]["spec"]["containers"][0]["ports"] == [
+        {"containerPort": 80, "protocol": "TCP"}
+    ]
+    assert ingress is not None
+    (path,) = ingress["spec"]["rules"][0]["http"]["paths"]
+    assert path["backend"] == {"service": {"name": "web", "port": {"number": 80}}}
+    assert quota is not None
+    assert quota["spec"]["hard"] == {"cpu": "1", "pods": "3"}
+    assert "evicted" in kubectl("drain", "one", "--ignore-daemonsets", "--timeout=20s")
+    assert kubectl("auth", "can-i", "delete", "nodes").strip() == "yes"
+    assert "admin" in kubectl("auth", "whoami")
+    refused = kubectl("get", "pods", "--as=somebody", ok=False)
+    assert 'User "somebody" cannot list resource "pods"' in refused
+
+
+@needs_kubectl
 def test_kubectl_shows_mistakes_and_conflicts(kubectl: Kubectl) -> None:
     wrong = config_map("one")
     wrong["date"] = {}

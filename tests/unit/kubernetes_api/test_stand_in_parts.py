@@ -186,8 +186,8 @@ def test_helm_refuses_what_is_not_its_own(api: KubernetesApi, cluster: Cluster, 
         install(cluster, waiter, unwatched)
     assert str(refused.value).startswith(
         'Unable to continue with install: ServiceAccount "alb" in namespace "kube-system" exists and cannot '
-        "be imported into the current release: invalid ownership metadata; label validation error: missing key "
-        '"app.kubernetes.io/managed-by": must be set to "Helm"'
+        "be imported into the current release: invalid ownership metadata; label validation error: missing "
+        'key "app.kubernetes.io/managed-by": must be set to "Helm"'
     )
     api.objects.delete("v1", "ServiceAccount", "kube-system", "alb")
     install(cluster, waiter, unwatched)

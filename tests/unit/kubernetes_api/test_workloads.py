@@ -3,6 +3,7 @@
 from typing import Any
 
 from mlcc_rehearsal.kubernetes_api import KubernetesApi
+from mlcc_rehearsal.kubernetes_api.podlife import FAULT_ANNOTATION
 from tests.unit.kubernetes_api.support import Client, deployment, eventually, node
 
 DEPLOYMENTS = "/apis/apps/v1/namespaces/default/deployments"
@@ -151,13 +152,16 @@ def test_a_webhook_without_pods_refuses_what_it_watches(api: KubernetesApi, admi
 
 
 def test_logs_follow_what_is_written(api: KubernetesApi, admin: Client) -> None:
-    api.objects.put(node("one"))
     path = "/api/v1/namespaces/default/pods"
     spec = {"containers": [{"name": "main", "image": "busybox:1"}]}
     admin.ok("POST", path, {"metadata": {"name": "talker"}, "spec": spec})
+    fault = {FAULT_ANNOTATION: "ImagePullBackOff"}
+    admin.ok("POST", path, {"metadata": {"name": "stuck", "annotations": fault}, "spec": spec})
     early = admin.call("GET", f"{path}/talker/log")
-    assert early.code == 400
-    assert 'container "main" in pod "talker" is waiting to start: ContainerCreating' in early.body["message"]
+    assert (early.code, early.body["message"]) == (400, "pod talker does not have a host assigned")
+    api.objects.put(node("one"))
+    waiting = 'container "main" in pod "stuck" is waiting to start: ImagePullBackOff'
+    eventually(lambda: admin.call("GET", f"{path}/stuck/log").body["message"] == waiting)
     eventually(lambda: admin.ok("GET", f"{path}/talker")["status"]["phase"] == "Running")
     api.objects.set_log("default", "talker", "main", "one\ntwo\n")
     assert admin.call("GET", f"{path}/talker/log?tailLines=1").body == "two\n"
