@@ -50,7 +50,7 @@ class RehearsedAccount:
     account_id: str
     region: str
     clock: ModelledClock
-    lock: threading.RLock = field(default_factory=threading.RLock)  # type: ignore[valid-type]
+    lock: threading.RLock = field(default_factory=threading.RLock)
     partition: str = "aws"
     kubernetes: bool = True
     seen_from: dict[str, float] = field(default_factory=dict)

@@ -10,7 +10,7 @@ import warnings
 from typing import Any
 
 from moto.core.exceptions import ServiceException
-from moto.core.model import OperationModel, ServiceModel
+from moto.core.model import OperationModel
 from moto.core.serialize import get_serializer_class
 from moto.core.utils import get_service_model
 
@@ -36,7 +36,7 @@ class AwsError(ServiceException):
 def render(service: str, error: ServiceException) -> tuple[int, dict[str, str], bytes]:
     """Status, headers and body of ``error`` as the service ``service`` (botocore's name) answers it."""
     try:
-        model: ServiceModel | None = get_service_model(service)
+        model: Any = get_service_model(service)
     except Exception as unknown:  # noqa: BLE001 - botocore and moto raise different types for "no such model"
         del unknown
         model = None

@@ -233,7 +233,7 @@ def _routes(service: str) -> tuple[_Route, ...]:
     session = botocore.session.Session()
     if service not in session.get_available_services():
         return ()
-    model = session.get_service_model(service)
+    model: Any = session.get_service_model(service)
     if model.metadata["protocol"] not in ("rest-json", "rest-xml"):
         return ()
     routes = []

@@ -22,8 +22,7 @@ def summarize(account: RehearsedAccount) -> dict[str, Any]:
         regions[region] = _ec2(ec2)
     for region, eks in list(eks_backends[account.account_id].items()):
         regions.setdefault(region, {})["clusters"] = {
-            name: _cluster(cluster)
-            for name, cluster in eks.clusters.items()  # type: ignore[attr-defined]
+            name: _cluster(cluster) for name, cluster in eks.clusters.items()
         }
     for region, ssm in list(ssm_backends[account.account_id].items()):
         regions.setdefault(region, {})["parameters"] = sorted(

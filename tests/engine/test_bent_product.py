@@ -19,7 +19,7 @@ SPEED = 600
 
 @dataclass(frozen=True, kw_only=True)
 class Bend:
-    """A law, the changes (file, old text, new text) that make the product break it, and what AWS says then."""
+    """A law, the changes (file, old text, new text) that make the product break it, and AWS's words."""
 
     law: str
     changes: tuple[tuple[str, str, str], ...]
@@ -71,7 +71,7 @@ BENDS = (
                 "        node_groups: dict[str, eks.NodeGroup] = {}",
             ),
         ),
-        words=("DEGRADED", "InsufficientNumberOfReplicas"),
+        words=("waiting for EKS Add-On", "DEGRADED"),
     ),
     Bend(
         law="eks-addon-supported",
@@ -92,13 +92,15 @@ BENDS = (
             (
                 EKS_BASE,
                 "    def _access(self, cluster: pulumi_eks.Cluster) -> Access:\n",
-                ("    def _access(self, cluster: pulumi_eks.Cluster) -> Access:\n"
-                "        import boto3\n"
-                '        caller = boto3.client("sts").get_caller_identity()["Arn"]\n'
-                "        eks.AccessEntry(\n"
-                '            "declared", cluster_name=self.cluster_name, principal_arn=caller,\n'
-                "            opts=pulumi.ResourceOptions(parent=self),\n"
-                "        )\n"),
+                (
+                    "    def _access(self, cluster: pulumi_eks.Cluster) -> Access:\n"
+                    "        import boto3\n"
+                    '        caller = boto3.client("sts").get_caller_identity()["Arn"]\n'
+                    "        eks.AccessEntry(\n"
+                    '            "declared", cluster_name=self.cluster_name, principal_arn=caller,\n'
+                    "            opts=pulumi.ResourceOptions(parent=self),\n"
+                    "        )\n"
+                ),
             ),
         ),
         words=("ResourceInUseException", "already in use"),

@@ -25,6 +25,8 @@ from tests.engine.rehearsed import ROOT, copy_project
 pytestmark = pytest.mark.engine
 #: Real seconds; far more than anything here takes on two busy cores.
 LIMIT = 120
+#: How long processes sleep that must not outlive a rehearsal; no other test process uses this number.
+SLEEP = f"300.{os.getpid()}"
 LINUX = sys.platform.startswith("linux")
 
 
@@ -348,7 +350,7 @@ def test_commands_at_once_in_one_rehearsal_do_not_disturb_each_other(project: Pa
 def long_command(project: Path) -> Iterator[tuple[subprocess.Popen[str], str]]:
     """A rehearsal whose command started others, one of them in a session of its own without environment."""
     script = (
-        "sleep 300 & setsid sleep 300 & env -i setsid sleep 300 & "
+        f"sleep {SLEEP} & setsid sleep {SLEEP} & env -i setsid sleep {SLEEP} & "
         'setsid bash -c "trap : TERM INT HUP; while :; do sleep 1; done" & echo $MLCC_REHEARSAL_RUNS; wait'
     )
     process = subprocess.Popen(
@@ -375,11 +377,11 @@ def long_command(project: Path) -> Iterator[tuple[subprocess.Popen[str], str]]:
 
 
 def sleepers() -> set[str]:
-    """The pids of `sleep 300`, which only these tests start."""
+    """The pids of those that this test process had started."""
     found = set()
     for process in Path("/proc").iterdir():
         try:
-            if (process / "cmdline").read_bytes() == b"sleep\x00300\x00":
+            if (process / "cmdline").read_bytes() == f"sleep\0{SLEEP}\0".encode():
                 found.add(process.name)
         except OSError:
             continue
@@ -418,7 +420,7 @@ def test_a_killed_supervisor_leaves_no_process_either(project: Path) -> None:
 @pytest.mark.skipif(not LINUX, reason="processes are looked up in /proc")
 def test_what_a_finished_command_left_running_is_ended(project: Path) -> None:
     before = sleepers()
-    done = run("setsid sleep 300 >/dev/null 2>&1 & echo started", cwd=project)
+    done = run(f"setsid sleep {SLEEP} >/dev/null 2>&1 & echo started", cwd=project)
     assert (done.returncode, done.stdout) == (0, "started\n")
     assert sleepers() - before == set()
 
@@ -523,7 +525,7 @@ def test_what_asks_the_proxy_is_refused_and_reported() -> None:
     done = run(f"{sys.executable} -c {shlex.quote(program)}")
     assert done.returncode == 1
     assert "403" in done.stderr
-    assert "1 connections outside the loopback were refused: sts.amazonaws.com:443" in done.stderr
+    assert "1 connection outside the loopback refused: sts.amazonaws.com:443" in done.stderr
 
 
 # In the namespace every address is this machine's, so that whatever is sent passes the loopback device, where

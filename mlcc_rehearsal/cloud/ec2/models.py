@@ -71,7 +71,7 @@ class RehearsedEC2Backend(Dependencies, NatGateways, Endpoints, EC2Backend):
             if len(key) > _LONGEST_KEY:
                 message = f"Tag key exceeds the maximum length of {_LONGEST_KEY} characters"
                 raise laws.EC2_TAGS.broken(EC2ClientError("InvalidParameterValue", message))
-            if value is not None and len(value) > _LONGEST_VALUE:
+            if len(value or "") > _LONGEST_VALUE:
                 message = f"Tag value exceeds the maximum length of {_LONGEST_VALUE} characters"
                 raise laws.EC2_TAGS.broken(EC2ClientError("InvalidParameterValue", message))
         if find_account(self.account_id) is not None and _asked_by_caller("CreateTags"):

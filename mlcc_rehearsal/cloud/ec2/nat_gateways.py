@@ -87,11 +87,11 @@ class NatGateways(EC2Backend):
             message = f"The Nat Gateway {nat_gateway_id} was not found"
             raise EC2ClientError("NatGatewayNotFound", message)
         if gateway.state == "deleting":
-            return gateway  # type: ignore[no-any-return]
+            return gateway
         gateway.state = "deleting"
         clock = account_of(self.account_id).clock
         clock.after(durations.seconds("ec2.nat_gateway.delete"), lambda: self._gone(gateway))
-        return gateway  # type: ignore[no-any-return]
+        return gateway
 
     def _gone(self, gateway: Any) -> None:
         account = account_of(self.account_id)

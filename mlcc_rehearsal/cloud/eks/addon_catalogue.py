@@ -77,7 +77,7 @@ def check_configuration(name: str, values: str | None, cluster: str) -> None:
 _TYPES = {dict: "object", list: "array", str: "string", bool: "boolean", int: "integer", float: "number"}
 
 
-def _worded(error: jsonschema.ValidationError) -> str:
+def _worded(error: Any) -> str:
     path = "$" + "".join(f".{part}" if isinstance(part, str) else f"[{part}]" for part in error.absolute_path)
     if error.validator == "additionalProperties" and isinstance(error.instance, dict):
         unknown = [key for key in error.instance if key not in error.schema.get("properties", {})]

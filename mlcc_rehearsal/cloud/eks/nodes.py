@@ -108,7 +108,7 @@ def node_of(eks: EksBackend, cluster: Cluster, group: NodeGroup, instance_id: st
     address = str(interface.private_ip_address)
     instance_type = description["instanceTypes"][0]
     cpu, memory, pods = size_of(instance_type)
-    taints = [
+    taints: list[dict[str, Any]] = [
         {"key": t["key"], "value": t.get("value", ""), "effect": _EFFECTS.get(t["effect"], t["effect"])}
         for t in description.get("taints") or []
     ]

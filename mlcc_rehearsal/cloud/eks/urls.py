@@ -1,6 +1,7 @@
 """Addresses of the service, from botocore's model of it (moto looks for this module beside ``models``)."""
 
 import re
+from typing import Any
 
 from moto.core.utils import get_service_model
 
@@ -10,7 +11,7 @@ url_bases = [r"https?://eks\.(.+)\.amazonaws.com"]
 
 
 def _paths() -> dict[str, object]:
-    model = get_service_model("eks")
+    model: Any = get_service_model("eks")
     uris = {str(model.operation_model(name).http["requestUri"]) for name in model.operation_names}
     paths: dict[str, object] = {}
     for uri in sorted(uris):

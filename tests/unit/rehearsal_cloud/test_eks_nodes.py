@@ -123,12 +123,13 @@ def test_names_sizes_types_and_versions_are_checked(desk: Desk, refused: Any) ->
     with refused("ResourceInUseException", "eks-node-group-exists") as refusal:
         desk.node_group(network, nodeRole=role)
     assert refusal.text == "NodeGroup already exists with name cpu and cluster name demo"
-    for wrong in (
+    wrongs: tuple[dict[str, Any], ...] = (
         {"scalingConfig": {"minSize": 3, "maxSize": 5, "desiredSize": 1}},
         {"instanceTypes": ["m5.huge"]},
         {"instanceTypes": ["m6g.large"]},
         {"version": "1.35"},
-    ):
+    )
+    for wrong in wrongs:
         with refused(None, "eks-node-group-parameters"):
             desk.node_group(network, name="other", nodeRole=role, **wrong)
     with refused("InvalidParameterException", "eks-node-ami"):
