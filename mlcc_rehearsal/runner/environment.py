@@ -8,6 +8,7 @@ Pure functions over mappings; what the names mean is documented by their owners:
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,7 +28,7 @@ _DROPPED_PREFIXES = ("AWS_", "PULUMI_", "KUBE", "HELM_", "XDG_", "BOTO_", "EKSCT
 _DROPPED = frozenset(
     {
         "ALL_PROXY", "BOTO_CONFIG", "FTP_PROXY", "HTTPS_PROXY", "HTTP_PROXY", "NO_PROXY", "MLCC_CLOCK_SPEED",
-        "MLCC_REHEARSAL", "MLCC_PROJECT_VIEW", "GRPC_PROXY", "VIRTUAL_ENV", "PYTHONSTARTUP",
+        "MLCC_REHEARSAL", "MLCC_PROJECT_VIEW", "GRPC_PROXY", "PYTHONSTARTUP",
     }
 )  # fmt: skip
 
@@ -57,11 +58,20 @@ def scrubbed(ambient: Mapping[str, str]) -> dict[str, str]:
     return kept
 
 
+def _python(ambient: Mapping[str, str]) -> dict[str, str]:
+    """The interpreter for programs whose project names none: the user's choice, else the one that runs us."""
+    chosen = ambient.get("PULUMI_PYTHON_CMD")
+    if not chosen and ambient.get("VIRTUAL_ENV"):
+        return {}  # an activated environment is first on PATH, where language hosts look
+    return {"PULUMI_PYTHON_CMD": chosen or sys.executable}
+
+
 def base_environment(ambient: Mapping[str, str], folder: RunFolder, *, speed: float) -> dict[str, str]:
     """What holds for every process of a rehearsal, before the account has an address."""
     outer = ambient.get(RUNS, "")
     return {
         **scrubbed(ambient),
+        **_python(ambient),
         "HOME": str(folder.home),
         "XDG_CONFIG_HOME": str(folder.home / ".config"),
         "XDG_CACHE_HOME": str(folder.home / ".cache"),

@@ -234,7 +234,9 @@ class Rehearsal:
         targets = sorted(set(tripwire.attempts))
         if targets:
             shown = ", ".join(targets[:5]) + (", …" if len(targets) > 5 else "")
-            say(f"{len(tripwire.attempts)} connections outside the loopback were refused: {shown}")
+            count = len(tripwire.attempts)
+            what = "connection" if count == 1 else "connections"
+            say(f"{count} {what} outside the loopback refused: {shown}")
 
 
 @contextlib.contextmanager

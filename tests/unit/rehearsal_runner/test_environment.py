@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import configparser
 import os
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -40,7 +41,7 @@ def folder() -> Iterator[RunFolder]:
         "PULUMI_ACCESS_TOKEN", "PULUMI_BACKEND_URL", "PULUMI_CONFIG_PASSPHRASE_FILE",
         "PULUMI_DEBUG_PROVIDERS", "KUBECONFIG", "KUBERNETES_SERVICE_HOST", "KUBE_CONFIG_PATH",
         "HELM_KUBECONTEXT", "XDG_CONFIG_HOME", "BOTO_CONFIG", "https_proxy", "HTTPS_PROXY", "no_proxy",
-        "ALL_PROXY", "MLCC_CLOCK_SPEED", "VIRTUAL_ENV",
+        "ALL_PROXY", "MLCC_CLOCK_SPEED",
     ],
 )  # fmt: skip
 def test_nothing_that_leads_out_of_the_rehearsal_is_kept(name: str) -> None:
@@ -67,6 +68,15 @@ def test_every_home_and_file_lies_in_the_private_folder(folder: RunFolder) -> No
         assert values[name].startswith(str(folder.path)), name
     assert values["PULUMI_BACKEND_URL"] == f"file://{folder.path}/backend"
     assert "somebody" not in "".join(values.values())
+
+
+def test_programs_run_with_the_interpreter_the_user_chose_or_ours(folder: RunFolder) -> None:
+    def chosen(**ambient: str) -> str | None:
+        return base_environment({"PATH": "/bin", **ambient}, folder, speed=60).get("PULUMI_PYTHON_CMD")
+
+    assert chosen() == sys.executable
+    assert chosen(PULUMI_PYTHON_CMD="/my/python") == "/my/python"
+    assert chosen(VIRTUAL_ENV="/my/environment") is None
 
 
 def test_no_metadata_service_is_asked(folder: RunFolder) -> None:
