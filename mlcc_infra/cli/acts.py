@@ -1,22 +1,23 @@
 """A life in acts: commands run one after the other, told to a newcomer, with the time each took.
 
 An act is data; `play` runs a list of them and stops at the first that fails. Time is told twice: as it passed
-here, and as it passed on the account's clock (`mlcc_infra.clock`: real time times MLCC_CLOCK_SPEED).
+here, and how long AWS had something under way, which is what one would wait for on a real account.
 """
 
 from __future__ import annotations
 
+import json
+import os
 import signal
 import subprocess
 import time
-from collections.abc import Sequence
+import urllib.request
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from rich.console import Console
 from rich.rule import Rule
 from rich.table import Table
-
-from mlcc_infra import clock
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,7 +33,7 @@ class Act:
 
 @dataclass(frozen=True, kw_only=True)
 class Outcome:
-    """How an act went. `seconds` are real ones, `modelled` those of the account."""
+    """How an act went. `seconds` are real ones, `modelled` those in which AWS had something under way."""
 
     act: Act
     code: int
@@ -60,8 +61,19 @@ def _run(command: Sequence[str]) -> int:
         signal.signal(signal.SIGINT, before)
 
 
-def play(acts: Sequence[Act], console: Console) -> list[Outcome]:
-    """Run `acts` in order, their output on the console as they write it; stop after one that fails."""
+def working_seconds() -> float:
+    """Modelled seconds so far in which the rehearsed account had work under way, from its control address."""
+    with urllib.request.urlopen(f"{os.environ['AWS_ENDPOINT_URL']}/_rehearsal/time", timeout=30) as answer:
+        return float(json.load(answer)["working"])
+
+
+def play(
+    acts: Sequence[Act], console: Console, working: Callable[[], float] = working_seconds
+) -> list[Outcome]:
+    """Run `acts` in order, their output on the console as they write it; stop after one that fails.
+
+    `working` tells for how many modelled seconds AWS has had work under way so far.
+    """
     outcomes: list[Outcome] = []
     for number, act in enumerate(acts, 1):
         console.print()
@@ -69,10 +81,15 @@ def play(acts: Sequence[Act], console: Console) -> list[Outcome]:
         console.print(act.story)
         console.print(f"[cyan]$ {act.shown or ' '.join(act.command)}", highlight=False)
         console.file.flush()
-        started, modelled = time.monotonic(), clock.now()
+        started, modelled = time.monotonic(), working()
         code = _run(act.command)
         outcomes.append(
-            Outcome(act=act, code=code, seconds=time.monotonic() - started, modelled=clock.now() - modelled)
+            Outcome(
+                act=act,
+                code=code,
+                seconds=time.monotonic() - started,
+                modelled=working() - modelled,
+            )
         )
         if code != 0:
             break
@@ -85,7 +102,7 @@ def summary(acts: Sequence[Act], outcomes: Sequence[Outcome], title: str) -> Tab
     table.add_column("act")
     table.add_column("outcome")
     table.add_column("here", justify="right")
-    table.add_column("on the account's clock", justify="right")
+    table.add_column("AWS would take", justify="right")
     for outcome in outcomes:
         verdict = "[green]done" if outcome.code == 0 else f"[red]failed (exit code {outcome.code})"
         table.add_row(outcome.act.title, verdict, duration(outcome.seconds), duration(outcome.modelled))

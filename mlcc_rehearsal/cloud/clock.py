@@ -51,6 +51,8 @@ class ModelledClock:
         self._order = itertools.count()
         self._running_due: float | None = None
         self._running_thread: int | None = None
+        self._working = 0.0
+        self._working_until = 0.0
         self._wake = threading.Condition()
         self._stopped = False
         self._thread = threading.Thread(target=self._tick, name="rehearsal-clock", daemon=True)
@@ -94,9 +96,26 @@ class ModelledClock:
             self._wake.notify_all()
         return self.now()
 
-    def after(self, seconds: float, callback: Callable[[], None]) -> Event:
-        """Run ``callback`` once, ``seconds`` modelled seconds from now, under the cloud's lock."""
-        event = Event(self.now() + seconds, next(self._order), callback)
+    def working(self) -> float:
+        """Modelled seconds so far in which AWS had something under way.
+
+        Unlike :meth:`now` it does not count the time that programs take here, which the speed multiplies:
+        it tells how long the waiting would be on a real account.
+        """
+        with self._wake:
+            return self._working - max(0.0, self._working_until - self._elapsed())
+
+    def after(self, seconds: float, callback: Callable[[], None], *, background: bool = False) -> Event:
+        """Run ``callback`` once, ``seconds`` modelled seconds from now, under the cloud's lock.
+
+        :param background: nobody waits for it, so it does not count as AWS's work.
+        """
+        start = self.now()
+        event = Event(start + seconds, next(self._order), callback)
+        if not background:
+            with self._wake:
+                self._working += max(0.0, event.due - max(start, self._working_until))
+                self._working_until = max(self._working_until, event.due)
         with self._wake:
             heapq.heappush(self._events, event)
             self._wake.notify_all()

@@ -1,7 +1,8 @@
 """The control address ``/_rehearsal``: time, state, journal and faults of a running cloud.
 
 ======================  ==========================================================================
-``GET time``            ``{"now": modelled seconds, "timestamp": ISO 8601, "speed": n}``
+``GET time``            ``{"now": modelled seconds, "working": those in which AWS had work under way,
+                        "timestamp": ISO 8601, "speed": n}``
 ``POST advance``        body ``{"seconds": n}``: lets modelled time pass, answers like ``time``
 ``GET state``           summary of what exists in the account
 ``GET calls``           the journal, a list; entries that a law refused have the key ``law``
@@ -56,7 +57,12 @@ class Control:
 
     def _time(self) -> dict[str, Any]:
         clock = self._account.clock
-        return {"now": clock.now(), "timestamp": clock.timestamp().isoformat(), "speed": clock.speed}
+        return {
+            "now": clock.now(),
+            "working": clock.working(),
+            "timestamp": clock.timestamp().isoformat(),
+            "speed": clock.speed,
+        }
 
     def _advance(self, body: Any) -> dict[str, Any]:
         self._account.clock.advance(float(body["seconds"]))

@@ -108,4 +108,4 @@ class NatGateways(EC2Backend):
             self.nat_gateways.pop(gateway.id, None)
             self.tags.pop(gateway.id, None)
 
-        account.clock.after(durations.seconds("ec2.nat_gateway.forget"), forget)
+        account.clock.after(durations.seconds("ec2.nat_gateway.forget"), forget, background=True)

@@ -1,0 +1,54 @@
+"""Modelled time: what falls due when, and how long AWS had work."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+
+from mlcc_rehearsal.cloud.clock import ModelledClock
+
+
+@pytest.fixture
+def clock() -> ModelledClock:
+    # So slow that no modelled time passes but by advance().
+    return ModelledClock(1e-6, threading.RLock())
+
+
+def nothing() -> None:
+    """An event without consequences."""
+
+
+def test_events_run_in_the_order_of_their_moments(clock: ModelledClock) -> None:
+    seen: list[str] = []
+    clock.after(20, lambda: seen.append("second"))
+    clock.after(10, lambda: seen.append("first"))
+    clock.advance(30)
+    assert seen == ["first", "second"]
+
+
+def test_work_side_by_side_counts_once(clock: ModelledClock) -> None:
+    clock.after(600, nothing)
+    clock.after(120, nothing)
+    clock.advance(700)
+    assert clock.working() == pytest.approx(600, abs=0.1)
+
+
+def test_idle_time_between_work_does_not_count(clock: ModelledClock) -> None:
+    clock.after(100, nothing)
+    clock.advance(1000)
+    clock.after(50, nothing)
+    clock.advance(1000)
+    assert clock.working() == pytest.approx(150, abs=0.1)
+
+
+def test_work_that_is_not_over_counts_up_to_now(clock: ModelledClock) -> None:
+    clock.after(600, nothing)
+    clock.advance(200)
+    assert clock.working() == pytest.approx(200, abs=0.1)
+
+
+def test_what_nobody_waits_for_does_not_count(clock: ModelledClock) -> None:
+    clock.after(3600, nothing, background=True)
+    clock.advance(3600)
+    assert clock.working() == 0.0
