@@ -25,9 +25,11 @@ def exit_code_of(error: Exception) -> ExitCode:
     if isinstance(error, CommandError):
         return error.code
     if isinstance(error, UserError):
+        from mlcc_infra.account.preflight import PreflightRefusedError
         from mlcc_infra.profile import ProfileError
 
-        return ExitCode.REFUSED if isinstance(error, ProfileError) else ExitCode.FAILED
+        refused = isinstance(error, (ProfileError, PreflightRefusedError))
+        return ExitCode.REFUSED if refused else ExitCode.FAILED
     return ExitCode.FAILED
 
 

@@ -36,9 +36,9 @@ def stack_file(stack: str, start: Path) -> Path:
 
 def schema() -> None:
     """Print the JSON Schema of stack files, for editors that complete and check them."""
-    from mlcc_infra.cli.stack_schema import stack_file_schema
+    from mlcc_infra.profile.schema import profile_schema
 
-    typer.echo(json.dumps(stack_file_schema(), indent=2))
+    typer.echo(json.dumps(profile_schema(), indent=2))
 
 
 def check(

@@ -13,9 +13,9 @@ from mlcc_infra.cli import main, rehearse
 from mlcc_infra.cli.acts import Act, duration, play, summary
 from mlcc_infra.cli.errors import CommandError, exit_code_of, show
 from mlcc_infra.cli.exit_codes import ExitCode
-from mlcc_infra.cli.stack_schema import stack_file_schema
 from mlcc_infra.errors import UserError
 from mlcc_infra.profile import KEYS, Problem, ProfileError
+from mlcc_infra.profile.schema import profile_schema
 
 PROJECT = Path(__file__).parents[3]
 
@@ -110,7 +110,7 @@ def test_the_schema_of_stack_files_has_every_key(capsys: pytest.CaptureFixture[s
 
 
 def test_references_of_the_schema_lead_somewhere() -> None:
-    schema = stack_file_schema()
+    schema = profile_schema()
     text = json.dumps(schema)
     names = {part.split('"')[0] for part in text.split("#/$defs/")[1:]}
     assert names <= set(schema["$defs"])
@@ -120,7 +120,7 @@ def test_the_stack_files_of_the_checkout_follow_the_schema() -> None:
     jsonschema = pytest.importorskip("jsonschema")
     yaml = pytest.importorskip("yaml")
     for file in sorted((PROJECT / "stacks").glob("Pulumi.*.yaml")):
-        jsonschema.validate(yaml.safe_load(file.read_text()), stack_file_schema())
+        jsonschema.validate(yaml.safe_load(file.read_text()), profile_schema())
 
 
 def test_without_the_extra_the_remedy_is_one_command(monkeypatch: pytest.MonkeyPatch) -> None:
