@@ -37,6 +37,7 @@ def test_every_function_is_one_of_the_installed_sdk(token: str) -> None:
 
 # One a type: what a program gives as import_, the resource's id then, what must be known to read it.
 IMPORT_IDS = {
+    "aws:cloudformation/stack:Stack": ("a-stack", None, {}),
     "aws:cloudwatch/logGroup:LogGroup": ("/aws/eks/c/cluster", None, {}),
     "aws:ec2/eip:Eip": ("eipalloc-0abc", None, {}),
     "aws:ec2/internetGateway:InternetGateway": ("igw-0abc", None, {}),
