@@ -14,11 +14,12 @@ from mlcc_rehearsal.cloud.account import account_of, find_account
 from mlcc_rehearsal.cloud.ec2.dependencies import Dependencies
 from mlcc_rehearsal.cloud.ec2.endpoints import Endpoints
 from mlcc_rehearsal.cloud.ec2.nat_gateways import NatGateways
+from mlcc_rehearsal.cloud.ec2.rules import Rules
 
 _MOST_TAGS, _LONGEST_KEY, _LONGEST_VALUE = 50, 127, 255
 
 
-class RehearsedEC2Backend(Dependencies, NatGateways, Endpoints, EC2Backend):
+class RehearsedEC2Backend(Rules, Dependencies, NatGateways, Endpoints, EC2Backend):
     """EC2 of one region of a rehearsed account."""
 
     @property

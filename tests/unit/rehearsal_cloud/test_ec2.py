@@ -154,3 +154,19 @@ def test_a_dry_run_changes_nothing(desk: Desk, refused: Any) -> None:
         desk.ec2.create_vpc(CidrBlock="10.0.0.0/16", DryRun=True)
     assert refusal.text == "Request would have succeeded, but DryRun flag is set."
     assert [vpc for vpc in desk.ec2.describe_vpcs()["Vpcs"] if not vpc["IsDefault"]] == []
+
+
+def test_a_rule_with_a_description_is_revoked_without_it(desk: Desk) -> None:
+    ec2 = desk.ec2
+    vpc = ec2.create_vpc(CidrBlock="10.8.0.0/16")["Vpc"]["VpcId"]
+    first, second = (
+        ec2.create_security_group(GroupName=name, Description=name, VpcId=vpc)["GroupId"]
+        for name in ("first", "second")
+    )
+    pair = {"GroupId": second, "Description": "nodes"}
+    rule = {"IpProtocol": "tcp", "FromPort": 443, "ToPort": 443}
+    ec2.authorize_security_group_ingress(GroupId=first, IpPermissions=[{**rule, "UserIdGroupPairs": [pair]}])
+    ec2.revoke_security_group_ingress(
+        GroupId=first, IpPermissions=[{**rule, "UserIdGroupPairs": [{"GroupId": second}]}]
+    )
+    assert ec2.describe_security_groups(GroupIds=[first])["SecurityGroups"][0]["IpPermissions"] == []
