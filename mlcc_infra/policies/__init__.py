@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from mlcc_infra.policies.buckets import deny_plain_http
 from mlcc_infra.policies.documents import (
     Document,
     Statement,
@@ -44,6 +45,7 @@ __all__ = [
     "alb_controller_policy",
     "allow",
     "bucket_read",
+    "deny_plain_http",
     "differences",
     "document",
     "document_problems",
