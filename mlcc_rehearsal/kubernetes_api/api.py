@@ -81,6 +81,16 @@ class KubernetesApi:
         self._controllers.stop()
         self._server.stop()
 
+    def reconcile(self) -> bool:
+        """Let the control loops look at once; whether something waits for time to pass."""
+        with self._lifecycle.store.lock:
+            return self._controllers.reconcile()
+
+    @property
+    def revision(self) -> int:
+        """Number of the newest write."""
+        return self._lifecycle.store.revision
+
     def timestamp(self) -> str:
         """Modelled time as RFC 3339 with seconds, as objects carry it."""
         moment = self._origin + datetime.timedelta(seconds=self._clock_now())

@@ -11,6 +11,7 @@ import logging
 import threading
 from collections.abc import Callable
 
+from mlcc_rehearsal.kubernetes_api.aggregation import judge_api_services
 from mlcc_rehearsal.kubernetes_api.endpoints import Endpoints
 from mlcc_rehearsal.kubernetes_api.lifecycle import Lifecycle
 from mlcc_rehearsal.kubernetes_api.namespaces import equip_namespaces
@@ -68,5 +69,6 @@ class Controllers:
         under_way = self._pods.reconcile()
         self._workloads.report()
         self._endpoints.reconcile()
+        judge_api_services(self._lifecycle.store, self._lifecycle.timestamp())
         self._lifecycle.deletion.sweep()
         return under_way

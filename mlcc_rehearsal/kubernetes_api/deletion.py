@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from mlcc_rehearsal.kubernetes_api import status
+from mlcc_rehearsal.kubernetes_api.aggregation import discovery_failure, undiscovered
 from mlcc_rehearsal.kubernetes_api.catalogue import Resource
 from mlcc_rehearsal.kubernetes_api.registry import Registry
 from mlcc_rehearsal.kubernetes_api.status import Object
@@ -91,10 +92,23 @@ class Deletion:
                 continue
             for obj in self._store.scan(resource.group, resource.plural, name):
                 left += self._remove(resource, obj)
+        groups = undiscovered(self._store)
+        if groups and left == 0:
+            self._note_discovery_failure(namespace, groups)
+            return
         if left == 0 and not namespace["metadata"].get("finalizers"):
             resource_of = self._registry.find("", "v1", "namespaces")
             if resource_of is not None:
                 self.finish(resource_of, namespace)
+
+    def _note_discovery_failure(self, namespace: Object, groups: list[str]) -> None:
+        before = namespace.get("status", {}).get("conditions") or []
+        failure = discovery_failure(groups, self._timestamp())
+        if any(each["type"] == failure["type"] and each["message"] == failure["message"] for each in before):
+            return
+        conditions = [each for each in before if each["type"] != failure["type"]] + [failure]
+        noted = {**namespace, "status": {**namespace.get("status", {}), "conditions": conditions}}
+        self._store.write("", "namespaces", noted)
 
     def _empty_definition(self, definition: Object) -> None:
         left = 0

@@ -16,6 +16,8 @@ RUN_SECONDS = 5.0
 """Modelled seconds a container of a Job runs."""
 FAULT_ANNOTATION = "rehearsal.mlcc/pod-fault"
 """On a pod or pod template: the containers wait for ever with this reason (``ImagePullBackOff``)."""
+_HAS_RUN = "CrashLoopBackOff"
+"""The fault of a container that was started: its pod counts as Running and has a log."""
 
 
 class PodLife:
@@ -24,8 +26,14 @@ class PodLife:
     def __init__(self, lifecycle: Lifecycle, clock_now: Callable[[], float]) -> None:
         self._lifecycle = lifecycle
         self._store = lifecycle.store
-        self._now = clock_now
+        self._clock_now = clock_now
+        self._latest = 0.0
         self._since: dict[str, float] = {}
+
+    def _now(self) -> float:
+        """Modelled time that never goes back, although two threads look: one may be at an earlier event."""
+        self._latest = max(self._latest, self._clock_now())
+        return self._latest
 
     def reconcile(self) -> bool:
         """One look; whether a pod waits for time to pass."""
@@ -74,11 +82,16 @@ class PodLife:
             return False
         fault = (pod["metadata"].get("annotations") or {}).get(FAULT_ANNOTATION)
         if fault or elapsed < START_SECONDS:
+            if fault == _HAS_RUN:
+                status["phase"] = "Running"
             self._write_waiting(pod, fault or "ContainerCreating")
             return not fault
         if not node_is_ready(node):
             self._write_running(pod, node, ready=False)
             return False
+        if elapsed < START_SECONDS + _first_probe(pod):
+            self._write_running(pod, node, ready=False)
+            return True
         if self._belongs_to_job(pod) and elapsed >= START_SECONDS + RUN_SECONDS:
             self._write_succeeded(pod)
             return False
@@ -142,15 +155,17 @@ class PodLife:
 
     def _container_status(self, pod: Object, name: str, state: Object, *, ready: bool) -> Object:
         image = next(c.get("image", "") for c in pod["spec"]["containers"] if c["name"] == name)
+        crashed = state.get("waiting", {}).get("reason") == _HAS_RUN
+        last = {"terminated": {"exitCode": 1, "reason": "Error"}} if crashed else {}
         return {
             "name": name,
             "image": image,
             "imageID": "",
             "ready": ready,
             "started": "running" in state,
-            "restartCount": 0,
+            "restartCount": 5 if crashed else 0,
             "state": state,
-            "lastState": {},
+            "lastState": last,
         }
 
     def _set_conditions(self, pod: Object, conditions: list[Object], *, force: bool = False) -> bool:
@@ -216,6 +231,12 @@ class PodLife:
             "count": 1,
         }
         self._lifecycle.put(resource, event, "kube-scheduler")
+
+
+def _first_probe(pod: Object) -> float:
+    """Seconds after the start at which a container can count as started: its startup probe's delay."""
+    probes = (container.get("startupProbe") or {} for container in pod["spec"]["containers"])
+    return max((float(probe.get("initialDelaySeconds") or 0) for probe in probes), default=0.0)
 
 
 def _address(uid: str) -> str:

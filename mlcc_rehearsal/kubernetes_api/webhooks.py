@@ -15,6 +15,8 @@ from mlcc_rehearsal.kubernetes_api.status import Object, internal
 from mlcc_rehearsal.kubernetes_api.store import Store
 
 _GROUP = "admissionregistration.k8s.io"
+CERTIFICATE_ANNOTATION = "rehearsal.mlcc/certificate-of"
+"""On a webhook configuration: the service (``name.namespace``) that its certificate authority vouches for."""
 
 
 def call_webhooks(store: Store, resource: Resource, obj: Object, operation: str) -> None:
@@ -30,6 +32,7 @@ def call_webhooks(store: Store, resource: Resource, obj: Object, operation: str)
             for webhook in configuration.get("webhooks") or []:
                 if _concerns(store, webhook, resource, obj, operation):
                     _require_endpoint(store, webhook)
+                    _require_certificate(configuration, webhook)
 
 
 def _concerns(store: Store, webhook: Object, resource: Resource, obj: Object, operation: str) -> bool:
@@ -80,4 +83,23 @@ def _require_endpoint(store: Store, webhook: Object) -> None:
         trouble = f'no endpoints available for service "{name}"'
     raise internal(
         f'failed calling webhook "{webhook["name"]}": failed to call webhook: Post "{call}": {trouble}'
+    )
+
+
+def _require_certificate(configuration: Object, webhook: Object) -> None:
+    """Refuse a call to a service whose certificate is another's.
+
+    So it is with two load balancer controllers in a cluster (kubernetes-sigs/aws-load-balancer-controller
+    #2185, #2847): they share the webhooks' names, and each has an authority of its own.
+    """
+    vouched = (configuration["metadata"].get("annotations") or {}).get(CERTIFICATE_ANNOTATION)
+    service: Any = webhook.get("clientConfig", {}).get("service")
+    if vouched is None or service is None or vouched == f"{service['name']}.{service['namespace']}":
+        return
+    name = f"{service['name']}.{service['namespace']}.svc"
+    address = f"https://{name}:{service.get('port', 443)}{service.get('path', '')}"
+    trouble = f"x509: certificate is valid for {vouched}, {vouched}.svc, not {name}"
+    raise internal(
+        f'failed calling webhook "{webhook["name"]}": failed to call webhook: '
+        f'Post "{address}?timeout={webhook.get("timeoutSeconds", 10)}s": {trouble}'
     )

@@ -52,13 +52,28 @@ def check_supported(name: str, version: str | None, kubernetes: str, cluster: st
     )
 
 
-def check_configuration(name: str, values: str | None, cluster: str) -> None:
-    """Validate configuration values (JSON text) against the add-on's schema.
+def schema_of(name: str, version: str) -> dict[str, Any]:
+    """The JSON schema of an add-on's configuration; some add-ons have other keys in newer versions."""
+    known = addons()[name]
+    for each in known["versions"]:
+        if each["version"] == version and "schema" in each:
+            found: dict[str, Any] = known["schemas"][each["schema"]]
+            return found
+    plain: dict[str, Any] = known["schema"]
+    return plain
+
+
+def check_configuration(name: str, version: str, values: str | None, cluster: str) -> None:
+    """Validate configuration values (JSON text) against the schema of the add-on's version.
+
+    An add-on that requires configuration is held to its schema also without any.
 
     :raises InvalidParameterException: naming what does not fit, as AWS words it.
     """
     if not values:
-        return
+        if not addons()[name].get("requires_configuration"):
+            return
+        values = "{}"
     members = {"clusterName": cluster, "addonName": name}
     prefix = "ConfigurationValue provided in request is not supported: "
     try:
@@ -66,9 +81,8 @@ def check_configuration(name: str, values: str | None, cluster: str) -> None:
     except ValueError:
         message = f"{prefix}Invalid JSON/YAML"
         raise laws.ADDON_CONFIGURATION.broken(InvalidParameterException(message, **members)) from None
-    found = [
-        _worded(error) for error in jsonschema.Draft6Validator(addons()[name]["schema"]).iter_errors(parsed)
-    ]
+    validator = jsonschema.Draft6Validator(schema_of(name, version))
+    found = [_worded(error) for error in validator.iter_errors(parsed)]
     if found:
         message = f"{prefix}Json schema validation failed with error: [{', '.join(found)}]"
         raise laws.ADDON_CONFIGURATION.broken(InvalidParameterException(message, **members))
@@ -89,6 +103,12 @@ def _worded(error: Any) -> str:
         wanted = error.validator_value
         expected = wanted if isinstance(wanted, str) else str(wanted).replace("'", "")
         return f"{path}: {_TYPES.get(type(error.instance), 'null')} found, {expected} expected"
+    if error.validator == "required":
+        # One error a missing key; its message begins with the key in quotes.
+        missing = error.message.split("'")[1]
+        return f"{path}.{missing}: is missing but it is required"
+    if error.validator == "pattern":
+        return f"{path}: does not match the regex pattern {error.validator_value}"
     return f"{path}: {error.message}"
 
 
@@ -136,14 +156,14 @@ def _selected(known: dict[str, Any], parameters: dict[str, Any]) -> bool:
 def _version(each: dict[str, Any], known: dict[str, Any], kubernetes: str | None) -> dict[str, Any]:
     return {
         "addonVersion": each["version"],
-        "architecture": ["amd64", "arm64"],
+        "architecture": known.get("architecture", ["amd64", "arm64"]),
         "computeTypes": known["compute_types"],
         "compatibilities": [
             {"clusterVersion": k, "platformVersions": ["*"], "defaultVersion": k in each["default_for"]}
             for k in reversed(each["kubernetes"])
             if kubernetes in (None, k)
         ],
-        "requiresConfiguration": False,
+        "requiresConfiguration": bool(known.get("requires_configuration")),
         "requiresIamPermissions": known["requires_iam_permissions"],
     }
 
@@ -161,7 +181,7 @@ def describe_addon_configuration(eks: EksBackend, parameters: dict[str, Any]) ->
     return {
         "addonName": name,
         "addonVersion": version,
-        "configurationSchema": json.dumps(known["schema"], separators=(",", ":")),
+        "configurationSchema": json.dumps(schema_of(name, version), separators=(",", ":")),
         "podIdentityConfiguration": [
             {"serviceAccount": each, "recommendedManagedPolicies": []} for each in pods
         ],

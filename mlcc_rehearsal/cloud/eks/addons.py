@@ -45,7 +45,7 @@ def create_addon(eks: EksBackend, parameters: dict[str, Any]) -> dict[str, Any]:
         raise laws.ADDON_EXISTS.broken(ResourceInUseException("Addon already exists.", **members))
     require_active(cluster)
     version = check_supported(name, parameters.get("addonVersion"), cluster.version, cluster.name)
-    check_configuration(name, parameters.get("configurationValues"), cluster.name)
+    check_configuration(name, version, parameters.get("configurationValues"), cluster.name)
     _check_role(eks, parameters.get("serviceAccountRoleArn"), members)
     arn = eks.arn("addon", cluster.name, name, eks.new_id())
     associations = _associate(eks, cluster, name, version, arn, parameters.get("podIdentityAssociations"))
@@ -154,7 +154,8 @@ def update_addon(eks: EksBackend, parameters: dict[str, Any]) -> dict[str, Any]:
     version = addon["addonVersion"]
     if parameters.get("addonVersion"):
         version = check_supported(name, parameters["addonVersion"], cluster.version, cluster.name)
-    check_configuration(name, parameters.get("configurationValues"), cluster.name)
+    values = parameters.get("configurationValues") or addon.get("configurationValues")
+    check_configuration(name, version, values, cluster.name)
     _check_role(eks, parameters.get("serviceAccountRoleArn"), members)
     if parameters.get("podIdentityAssociations") is not None:
         _replace_associations(eks, cluster, addon, version, parameters["podIdentityAssociations"])

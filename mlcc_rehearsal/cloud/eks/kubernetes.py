@@ -11,6 +11,7 @@ from mlcc_rehearsal.cloud.eks import access, workloads
 
 if TYPE_CHECKING:
     from mlcc_rehearsal.cloud.eks.models import Cluster, EksBackend
+    from mlcc_rehearsal.kubernetes_api.objects import ObjectStore
 
 
 class ClusterKubernetes:
@@ -48,6 +49,21 @@ class ClusterKubernetes:
         if self._api is not None:
             threading.Thread(target=self._api.stop, name="rehearsal-kubernetes-stop", daemon=True).start()
             self._api = None
+
+    @property
+    def objects(self) -> ObjectStore | None:
+        """The objects of the cluster, for the controllers that the cloud plays; None without an API."""
+        found: ObjectStore | None = self._api.objects if self._api is not None else None
+        return found
+
+    @property
+    def revision(self) -> int:
+        """Number of the newest write to an object; 0 without an API."""
+        return int(self._api.revision) if self._api is not None else 0
+
+    def reconcile(self) -> bool:
+        """Let Kubernetes' own control loops look at once; whether something there waits for time to pass."""
+        return bool(self._api.reconcile()) if self._api is not None else False
 
     def put(self, *objects: dict[str, Any]) -> None:
         """Create or replace objects."""
