@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ipaddress
 import re
 from collections.abc import Callable
 from typing import Final
@@ -16,17 +15,21 @@ from mlcc_infra.profile.checks import Findings
 from mlcc_infra.profile.hyperpod import FLOOR_COUNT, FLOOR_GROUP, FLOOR_TYPE, InstanceGroup
 from mlcc_infra.profile.problems import closest, set_command
 from mlcc_infra.regions import REGIONS
+from mlcc_infra.template.addresses import MINIMUM_ZONES, vpc_cidr_problem
+from mlcc_infra.template.groups import group_settings, stack_groups
+from mlcc_infra.template.limits import ENVIRONMENT_BYTES, FIXED_ENVIRONMENT_BYTES
 
 OPERATOR_PODS: Final = 13
 """Pods of the inference operator and what comes with it (SageMaker developer guide, troubleshooting)."""
 SYSTEM_PODS: Final = 4
 """Pods with an address of their own that HyperPod's base chart and the CSI drivers put on every node."""
 _FLOOR: Final = f"{FLOOR_GROUP}: {FLOOR_COUNT} × {FLOOR_TYPE}"
-_TEN: Final = ipaddress.IPv4Network("10.0.0.0/8")
 _S3_URL: Final = re.compile(
     r"^https://(?:(?P<bucket>[a-z0-9.-]+)\.s3[.-](?P<region>[a-z0-9-]+)\.amazonaws\.com(?:\.cn)?"
     r"|s3[.-](?P<path_region>[a-z0-9-]+)\.amazonaws\.com(?:\.cn)?/(?P<path_bucket>[a-z0-9.-]+))/\S+$"
 )
+
+_MIRROR: Final = re.compile(r"^mlcc-hp-templates-(?P<digest>[0-9a-f]{12})-[0-9a-f]{8}$")
 
 
 def combination_problems(
@@ -85,16 +88,9 @@ def check_addresses(findings: Findings) -> None:
     if vpc is None:
         findings.refuse(key, text, block_reason(text), command)
         return
-    if vpc.prefixlen != 16 or not vpc.subnet_of(_TEN):
-        findings.refuse(
-            key, text, "not a /16 within 10.0.0.0/8, which the template's arithmetic needs", command
-        )
-        return
-    count = len(zones) if zones else 2
-    node_blocks = [ipaddress.IPv4Network(f"10.{number}.0.0/16") for number in range(1, count + 1)]
-    if vpc in node_blocks and vpc != node_blocks[0]:
-        found = f"the block that the template gives to node subnets (10.1.0.0/16 to 10.{count}.0.0/16)"
-        findings.refuse(key, text, found, command)
+    reason = vpc_cidr_problem(text, len(zones) if zones else MINIMUM_ZONES)
+    if reason:
+        findings.refuse(key, text, reason, command)
 
 
 def check_hyperpod_zones(findings: Findings) -> None:
@@ -189,6 +185,18 @@ def check_floor(findings: Findings) -> None:
             f"room for {room} pods on the floor beside the system's; the operator needs {OPERATOR_PODS}",
             f"the floor is {_FLOOR}",
         )
+    _check_floor_size(findings, key)
+
+
+def _check_floor_size(findings: Findings, key: str) -> None:
+    # The floor goes through the environment of one of the template's functions; the other groups do not.
+    size = len(group_settings(stack_groups(findings.profile.hyperpod)).encode())
+    room = ENVIRONMENT_BYTES - FIXED_ENVIRONMENT_BYTES
+    if size > room:
+        groups = [group.name for group in findings.profile.hyperpod.floor_groups]
+        found = f"{size} bytes of floor groups, of which AWS's template takes about {room}"
+        remedy = "fewer labels, taints or floor groups; groups that are no floor do not count"
+        findings.refuse(key, groups, found, remedy)
 
 
 def _shown(group: InstanceGroup) -> str:
@@ -219,6 +227,16 @@ def check_template(findings: Findings) -> None:
             None,
             "the pin is partial: AWS's nested templates sit at unversioned addresses",
             f"`mlcc-infra template mirror {findings.stack}`",
+        )
+    mirrored = _MIRROR.match(template.mirror_bucket or "")
+    if mirrored and template.digest and not template.digest.startswith(mirrored["digest"]):
+        found = f"a mirror of template {mirrored['digest']}…, while the profile pins {template.digest}"
+        command = set_command(f"{key}.mirrorBucket", "<bucket>", stack=findings.stack)
+        findings.refuse(
+            f"{key}.mirrorBucket",
+            template.mirror_bucket,
+            found,
+            f"`mlcc-infra template mirror {findings.stack}` makes one of the pinned template; then {command}",
         )
     if template.keep_failed:
         findings.warn(

@@ -97,23 +97,28 @@ def _function(expression: Expression) -> tuple[str, Any]:
     return next(iter(expression.items()))
 
 
-def _references(expression: Expression) -> Iterator[str]:
+def _references(contract: Contract, expression: Expression) -> Iterator[str]:
     if isinstance(expression, Mapping):
         for function, argument in expression.items():
             if function == "Ref":
                 yield argument
+            elif function == "Condition":
+                yield from _references(contract, contract.conditions[argument])
             else:
-                yield from _references(argument)
+                yield from _references(contract, argument)
     elif isinstance(expression, list):
         for part in expression:
-            yield from _references(part)
+            yield from _references(contract, part)
+
+
+def condition_parameters(contract: Contract, name: str) -> tuple[str, ...]:
+    """The parameters that a condition looks at, through others too, in the template's order."""
+    named = frozenset(_references(contract, contract.conditions[name]))
+    return tuple(parameter for parameter in contract.parameters if parameter in named)
 
 
 def flags(contract: Contract) -> frozenset[str]:
     """The parameters that some condition looks at: what switches parts of the template on and off."""
     return frozenset(
-        name
-        for expression in contract.conditions.values()
-        for name in _references(expression)
-        if name in contract.parameters
+        name for condition in contract.conditions for name in condition_parameters(contract, condition)
     )

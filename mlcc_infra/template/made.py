@@ -1,11 +1,17 @@
-"""Names of what the template makes, for those who have to find it afterwards.
+"""What the template makes, for those who must not make it again or have to find it afterwards.
 
 Read in AWS's nested templates; public subnets and log groups are no outputs of the stack.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Final
+
+from mlcc_infra.template.contract import load_contract
+from mlcc_infra.template.liveness import live_resources
+from mlcc_infra.versions import PREREQUISITE_MINIMUM
 
 PUBLIC_SUBNET_TAG: Final = "aws-sagemaker-hyperpod-prerequiste"
 """Tag of the public subnets, spelt so in AWS's vpc-template."""
@@ -38,3 +44,39 @@ def log_groups(prefix: str, hyperpod_cluster: str, eks_name: str = "eks") -> tup
 def own_buckets(prefix: str) -> tuple[str, str]:
     """The buckets that the template makes when it makes buckets; they block its deletion while not empty."""
     return f"{prefix}-bucket", f"{prefix}-logs"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Prerequisites:
+    """What the operator needs and the template makes itself, so that nobody else may.
+
+    Attributes:
+        oidc_provider: the IAM OIDC provider (`eksctl` in a Lambda function).
+        addons: EKS add-ons.
+        operator: the inference operator itself, with its roles.
+    """
+
+    oidc_provider: bool
+    addons: frozenset[str]
+    operator: bool
+
+
+def prerequisites_by_template(parameters: Mapping[str, str], *, region: str) -> Prerequisites:
+    """What a stack with these parameters makes of the operator's prerequisites.
+
+    Args:
+        parameters: those sent, or those of an adopted stack.
+        region: the stack's region.
+    """
+    resources = live_resources(load_contract(), parameters, region=region)
+    by_addon = "InferenceOperatorAddonStack" in resources
+    by_chart = "InferenceOperatorMainStack" in resources
+    fsx = "FsxK8sIntegrationStack" in resources
+    addons: set[str] = set(PREREQUISITE_MINIMUM) if by_addon else set()
+    if fsx:
+        addons.add("aws-fsx-csi-driver")
+    if "CertManagerStack" in resources:
+        addons.add("cert-manager")
+    return Prerequisites(
+        oidc_provider=fsx or by_addon or by_chart, addons=frozenset(addons), operator=by_addon or by_chart
+    )

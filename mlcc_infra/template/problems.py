@@ -11,7 +11,7 @@ from typing import Any, Final
 from mlcc_infra.profile.problems import Problem, closest
 from mlcc_infra.regions import region_of_zone_id
 from mlcc_infra.template.addresses import MAXIMUM_ZONES, MINIMUM_ZONES, vpc_cidr_problem
-from mlcc_infra.template.conditions import flags
+from mlcc_infra.template.conditions import condition_parameters, flags
 from mlcc_infra.template.contract import Contract
 from mlcc_infra.template.groups import GROUP_SLOTS, RIG_SLOTS
 from mlcc_infra.template.limits import ENVIRONMENT_BYTES, PARAMETER_BYTES, environment_bytes, name_problems
@@ -127,7 +127,11 @@ def _reach(case: _Case) -> Iterator[Problem]:
 
 
 def _combinations(case: _Case) -> Iterator[Problem]:
+    # An attribute that is missing says more than the order that is missing with it.
+    attributes = {(name, found.name) for name, found in case.live.dangling if found.kind == "attribute"}
     for name, reference in case.live.dangling:
+        if reference.kind == "depends-on" and (name, reference.name) in attributes:
+            continue
         if reference.kind == "depends-on":
             found = (
                 f"{name} depends on {reference.name}, which does not exist under these switches "
@@ -155,10 +159,13 @@ def _combinations(case: _Case) -> Iterator[Problem]:
 
 
 def _switch(case: _Case, condition: str) -> str:
-    """The last of the parameters that a condition looks at, which is the most specific one."""
-    text = json.dumps(case.contract.conditions[condition])
-    named = [name for name in case.contract.parameters if f'"Ref": "{name}"' in text]
-    return named[-1]
+    """Of the switches that a condition looks at, the last that is on: the most specific one."""
+    named = condition_parameters(case.contract, condition)
+    return [
+        name
+        for name in named
+        if case.values[name] != case.contract.parameters[name].default or case.values[name] == "true"
+    ][-1]
 
 
 def _lengths(case: _Case) -> Iterator[Problem]:

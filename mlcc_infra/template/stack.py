@@ -107,9 +107,9 @@ def frozen_words(differences: Iterable[FrozenDifference], *, stack: str) -> tupl
         return "", ""
     found = "made once and then frozen, so these are not sent: " + "; ".join(lines)
     remedy = (
-        "`up` leaves them as they are, because an update of the stack can push back what the cluster was made "
-        f"with; `mlcc-infra template upgrade {stack}` shows a change set and updates on purpose, or set the "
-        "profile back"
+        "`up` leaves them as they are, because an update of the stack can push back what the cluster was "
+        f"made with; `mlcc-infra template upgrade {stack}` shows a change set and updates on purpose, or set "
+        "the profile back"
     )
     return found, remedy
 
