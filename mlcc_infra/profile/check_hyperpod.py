@@ -25,8 +25,8 @@ SYSTEM_PODS: Final = 4
 """Pods with an address of their own that HyperPod's base chart and the CSI drivers put on every node."""
 _FLOOR: Final = f"{FLOOR_GROUP}: {FLOOR_COUNT} × {FLOOR_TYPE}"
 _S3_URL: Final = re.compile(
-    r"^https://(?:(?P<bucket>[a-z0-9.-]+)\.s3[.-](?P<region>[a-z0-9-]+)\.amazonaws\.com(?:\.cn)?"
-    r"|s3[.-](?P<path_region>[a-z0-9-]+)\.amazonaws\.com(?:\.cn)?/(?P<path_bucket>[a-z0-9.-]+))/\S+$"
+    r"^https://(?:[a-z0-9.-]+\.s3[.-](?P<region>[a-z0-9-]+)\.amazonaws\.com(?P<china>\.cn)?"
+    r"|s3[.-](?P<path_region>[a-z0-9-]+)\.amazonaws\.com(?P<path_china>\.cn)?/[a-z0-9.-]+)/\S+$"
 )
 
 _MIRROR: Final = re.compile(r"^mlcc-hp-templates-(?P<digest>[0-9a-f]{12})-[0-9a-f]{8}$")
@@ -257,9 +257,15 @@ def check_template(findings: Findings) -> None:
         )
         return
     region = match["region"] or match["path_region"]
-    if findings.profile.region in REGIONS and region != findings.profile.region:
-        found = f"a bucket in {region}, while the stack is in {findings.profile.region}"
+    stack_region = REGIONS.get(findings.profile.region)
+    if stack_region is None:
+        return
+    if region != stack_region.name:
+        found = f"a bucket in {region}, while the stack is in {stack_region.name}"
         findings.refuse(f"{key}.url", template.url, found, "mirror the template to the stack's region")
+    elif bool(match["china"] or match["path_china"]) != (stack_region.partition == "aws-cn"):
+        found = f"an address of another partition than {stack_region.partition}, which {region} belongs to"
+        findings.refuse(f"{key}.url", template.url, found, "give the address as S3 shows it in that region")
 
 
 def check_features(findings: Findings) -> None:

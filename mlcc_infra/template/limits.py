@@ -157,26 +157,29 @@ def name_problems(
 ) -> Iterator[tuple[str, str, str]]:
     """Names that a service would refuse: parameter, what was found, what would work.
 
+    Of several that are too long the one is named that leaves the least room.
+
     Args:
         values: every parameter's value.
         resources: the resources that exist.
         used: the parameters that something uses.
     """
+    too_long: dict[str, tuple[int, Derived, str]] = {}
     for entry in DERIVED:
         if entry.resource not in resources or entry.parameter not in used:
             continue
         name = entry.template.format(**values)
-        limit = entry.limit
-        if len(name) > limit.maximum:
-            room = limit.maximum - len(name) + len(values[entry.parameter])
+        over = len(name) - entry.limit.maximum
+        if over > 0:
+            if over > too_long.get(entry.parameter, (0,))[0]:
+                too_long[entry.parameter] = (over, entry, name)
+        elif not entry.limit.pattern.fullmatch(name):
             yield (
                 entry.parameter,
-                f"the {limit.service} becomes {name!r}, {len(name)} characters of at most {limit.maximum}",
-                f"at most {room} characters fit",
+                f"the {entry.limit.service} becomes {name!r}, which is no name for one",
+                f"a name of the form {entry.limit.pattern.pattern}",
             )
-        elif not limit.pattern.fullmatch(name):
-            yield (
-                entry.parameter,
-                f"the {limit.service} becomes {name!r}, which is no name for one",
-                f"a name of the form {limit.pattern.pattern}",
-            )
+    for parameter, (over, entry, name) in too_long.items():
+        size = f"{len(name)} characters of at most {entry.limit.maximum}"
+        room = f"at most {len(values[parameter]) - over} characters fit"
+        yield parameter, f"the {entry.limit.service} becomes {name!r}, {size}", room

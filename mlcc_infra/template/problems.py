@@ -188,7 +188,7 @@ def _lengths(case: _Case) -> Iterator[Problem]:
 
 
 def _addresses(case: _Case) -> Iterator[Problem]:
-    if not case.uses("VpcCIDR"):
+    if not case.uses("VpcCIDR") or "AvailabilityZoneIds" not in case.sent:
         return
     zones = case.values["AvailabilityZoneIds"].split(",")
     name, given = "AvailabilityZoneIds", case.values["AvailabilityZoneIds"]

@@ -5,7 +5,10 @@ from __future__ import annotations
 import pytest
 
 from mlcc_infra.instance_types import instance_type
+from mlcc_infra.template import load_contract, parameter_problems
+from mlcc_infra.template.efa import efa_problem
 from tests.unit.profile_support import hyperpod, problems, warnings
+from tests.unit.test_template_parameters import TABLE
 
 GROUPS = "mlcc:hyperpod.instanceGroups"
 
@@ -14,6 +17,22 @@ def groups(*entries: tuple[str, str, int]) -> dict[str, object]:
     """Keys of a HyperPod profile with these groups: name, type, count."""
     listed = [{"name": name, "instanceType": kind, "instanceCount": count} for name, kind, count in entries]
     return hyperpod({"instanceGroups": listed})
+
+
+@pytest.mark.parametrize("path", ["s3://sagemaker-bucket/on_create.sh", "/on_create.sh"])
+def test_e3_a_script_given_as_an_address_or_with_a_leading_slash_is_refused(path: str) -> None:
+    sent = {**TABLE, "OnCreatePath": path}
+    (found,) = parameter_problems(load_contract(), sent, region="us-west-2")
+    assert found.key == "OnCreatePath"
+
+
+def test_e6_egress_to_everybody_is_no_rule_for_efa() -> None:
+    everybody = {"IpProtocol": "-1", "IpRanges": [{"CidrIp": "0.0.0.0/0"}]}
+    itself = {"IpProtocol": "-1", "UserIdGroupPairs": [{"GroupId": "sg-0a1b2c3d"}]}
+    found = efa_problem("sg-0a1b2c3d", ingress=[itself], egress=[everybody])
+    assert found is not None
+    assert "egress" in found
+    assert efa_problem("sg-0a1b2c3d", ingress=[itself], egress=[everybody, itself]) is None
 
 
 def test_e7_a_floor_of_one_small_gpu_node_is_refused_with_the_floor() -> None:
