@@ -249,6 +249,14 @@ def test_a_mirror_makes_the_stage_idle() -> None:
     assert "CustomBucketName" in mirrored
 
 
+def test_the_address_of_nested_templates_uses_the_stage_or_the_mirror() -> None:
+    off = {name: "false" for name, entry in CONTRACT.parameters.items() if entry.allowed == ("true", "false")}
+    alone = {**off, "CreateVPCStack": "true"}
+    assert "Stage" in live_parameters(CONTRACT, alone)
+    assert "CustomBucketName" in live_parameters(CONTRACT, {**alone, "CustomBucketName": "mirror"})
+    assert "Stage" not in live_parameters(CONTRACT, off)
+
+
 def test_substitutions_refer_to_what_they_name() -> None:
     expression = {"Fn::Sub": ["${Given}-${Plain}-${Stack.Outputs.X}", {"Given": {"Ref": "Used"}}]}
     assert list(references(expression, {})) == [
