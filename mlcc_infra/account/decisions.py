@@ -92,10 +92,14 @@ class Fact:
 
 @dataclass(frozen=True, kw_only=True)
 class Recorded:
-    """What the Pulumi state holds for a resource: its provider id and, where tagged, its origin."""
+    """What the Pulumi state holds for a resource: its provider id and, where tagged, its origin.
+
+    `replacement_trigger` is the value it was last registered with; another one replaces it.
+    """
 
     id: str
     origin: Origin | None = None
+    replacement_trigger: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,13 +9,13 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from mlcc_infra.account.decisions import Fact, Presence, ResourceKey, Wanted
 from mlcc_infra.account.lookups import LOOKUPS, Lookup
+from mlcc_infra.account.lookups.cloudformation import describe_stack
 from mlcc_infra.account.reader import AmbiguousError, Found, Reader, error_code
 from mlcc_infra.tagging import owner_of
 
 WORKERS = 16
 # CloudFormation marks what it makes with reserved tags (CloudFormation user guide, "Resource tags").
 STACK_NAME_TAG = "aws:cloudformation:stack-name"
-_STACK_GONE = ("ValidationError",)
 
 
 def take_inventory(reader: Reader, wanted: Sequence[Wanted]) -> dict[ResourceKey, Fact]:
@@ -59,9 +59,4 @@ def _live_stack(reader: Reader, found: Found) -> str | None:
     name = found.tags.get(STACK_NAME_TAG)
     if name is None:
         return None
-    client = reader.session.client("cloudformation")
-    stacks = reader.optional(
-        ("stack", name), lambda: client.describe_stacks(StackName=name)["Stacks"], _STACK_GONE
-    )
-    live = [stack for stack in stacks or [] if stack["StackStatus"] != "DELETE_COMPLETE"]
-    return name if live else None
+    return name if describe_stack(reader, name) is not None else None

@@ -58,7 +58,9 @@ def index_export(export: Mapping[str, Any]) -> RecordedState:
         tags = inputs.get("tags")
         origin = tags.get(TAG_ORIGIN) if isinstance(tags, dict) else None
         index[key_of_urn(resource["urn"])] = Recorded(
-            id=resource["id"], origin=Origin(origin) if origin in set(Origin) else None
+            id=resource["id"],
+            origin=Origin(origin) if origin in set(Origin) else None,
+            replacement_trigger=str(resource.get("replacementTrigger") or ""),
         )
     return RecordedState(resources=index, account=account)
 

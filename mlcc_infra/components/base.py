@@ -34,19 +34,21 @@ class StackContext:
 class Component(pulumi.ComponentResource):
     """Base of the library's components.
 
-    A subclass sets `TOKEN` and `MODULE` (the tag `mlcc:module`), makes its children with `child` and
-    `tags`, and calls `register_outputs`. The caller's options reach the component alone: children get
-    their parent here, and retention, import and dependencies each by itself, because the engine hands
-    none of these down.
+    A subclass sets `TOKEN`, makes its children with `child` and `tags`, and calls `register_outputs`.
+    `module` is the tag `mlcc:module` of its children. The caller's options reach the component alone:
+    children get their parent here, and retention, import and dependencies each by itself, because the
+    engine hands none of these down.
     """
 
     TOKEN: ClassVar[str]
-    MODULE: ClassVar[str]
 
-    def __init__(self, name: str, context: StackContext, opts: pulumi.ResourceOptions | None) -> None:
+    def __init__(
+        self, name: str, context: StackContext, opts: pulumi.ResourceOptions | None, *, module: str
+    ) -> None:
         super().__init__(self.TOKEN, name, {}, opts)
         self.name = name
         self.context = context
+        self.module = module
 
     def logical_name(self, child: str) -> str:
         """Logical name of a child. Stable API: the state finds its resources by it."""
@@ -91,7 +93,7 @@ class Component(pulumi.ComponentResource):
             profile=self.context.names.profile,
             region=self.context.names.region,
             stack=self.context.stack,
-            module=self.MODULE,
+            module=self.module,
             resource=f"{self.name}/{child}",
             origin=decision.origin if decision else Origin.CREATED,
             extra={**shown, **self.context.extra_tags, **(extra or {})},

@@ -57,7 +57,6 @@ class ClusterCharts(Component):
     """
 
     TOKEN: ClassVar[str] = "mlcc:eks:ClusterCharts"
-    MODULE: ClassVar[str] = "eks"
 
     def __init__(
         self,
@@ -67,7 +66,7 @@ class ClusterCharts(Component):
         context: StackContext,
         opts: pulumi.ResourceOptions | None = None,
     ) -> None:
-        super().__init__(name, context, opts)
+        super().__init__(name, context, opts, module="eks")
         self._args = args
         self._provider = kubernetes.Provider(
             self.logical_name("kubernetes"),

@@ -89,7 +89,6 @@ class EksBase(Component):
     """
 
     TOKEN: ClassVar[str] = "mlcc:eks:EksBase"
-    MODULE: ClassVar[str] = "eks"
 
     def __init__(
         self,
@@ -99,7 +98,7 @@ class EksBase(Component):
         context: StackContext,
         opts: pulumi.ResourceOptions | None = None,
     ) -> None:
-        super().__init__(name, context, opts)
+        super().__init__(name, context, opts, module="eks")
         self._args = args
         self._config = args.config
         self.resources = self._create()

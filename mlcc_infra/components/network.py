@@ -95,7 +95,6 @@ class Network(Component):
     """
 
     TOKEN: ClassVar[str] = "mlcc:network:Network"
-    MODULE: ClassVar[str] = "eks"
 
     vpc_id: pulumi.Output[str]
     private_subnet_ids: pulumi.Output[list[str]]
@@ -109,7 +108,7 @@ class Network(Component):
         context: StackContext,
         opts: pulumi.ResourceOptions | None = None,
     ) -> None:
-        super().__init__(name, context, opts)
+        super().__init__(name, context, opts, module="eks")
         self._args = args
         self.resources = self._create()
         self.vpc_id = self.resources.vpc.id
@@ -283,7 +282,6 @@ class ExistingNetwork(Component):
     """
 
     TOKEN: ClassVar[str] = "mlcc:network:ExistingNetwork"
-    MODULE: ClassVar[str] = "eks"
 
     def __init__(
         self,
@@ -293,7 +291,7 @@ class ExistingNetwork(Component):
         context: StackContext,
         opts: pulumi.ResourceOptions | None = None,
     ) -> None:
-        super().__init__(name, context, opts)
+        super().__init__(name, context, opts, module="eks")
         self.resources = ExistingNetworkResources(
             tags={subnet: self._tag(subnet, key) for subnet, key in _tagged_subnets(args)}
         )

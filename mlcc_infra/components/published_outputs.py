@@ -50,8 +50,7 @@ class PublishedOutputs(Component):
         context: StackContext,
         opts: pulumi.ResourceOptions | None = None,
     ) -> None:
-        self.MODULE = args.module  # type: ignore[misc]
-        super().__init__(name, context, opts)
+        super().__init__(name, context, opts, module=args.module)
         self.resources = PublishedOutputsResources(
             parameters={key: self._parameter(args.module, key, value) for key, value in args.values.items()}
         )

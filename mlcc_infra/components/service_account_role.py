@@ -39,6 +39,7 @@ class ServiceAccountRoleArgs:
     `trust` makes the trust policy's JSON text from the issuer.
     """
 
+    module: str
     spec: RoleSpec
     trust: Callable[[str], str]
     oidc_provider_arn: pulumi.Input[str]
@@ -64,7 +65,6 @@ class ServiceAccountRole(Component):
     """
 
     TOKEN: ClassVar[str] = "mlcc:iam:ServiceAccountRole"
-    MODULE: ClassVar[str] = "eks"
 
     arn: pulumi.Output[str]
 
@@ -76,7 +76,7 @@ class ServiceAccountRole(Component):
         context: StackContext,
         opts: pulumi.ResourceOptions | None = None,
     ) -> None:
-        super().__init__(name, context, opts)
+        super().__init__(name, context, opts, module=args.module)
         # Also waits for the provider: until it exists no token of the issuer is worth anything.
         trust = pulumi.Output.all(provider=args.oidc_provider_arn, issuer=args.issuer).apply(
             lambda known: args.trust(known["issuer"])

@@ -20,6 +20,7 @@ from mlcc_infra.policies import RoleContext, RoleEntry, policy_text
 class ServiceRolesArgs:
     """Which entries of the table, and what their documents are made from."""
 
+    module: str
     roles: Sequence[RoleEntry]
     role_context: RoleContext
     role_path: str | None = None
@@ -42,7 +43,6 @@ class ServiceRoles(Component):
     """
 
     TOKEN: ClassVar[str] = "mlcc:iam:ServiceRoles"
-    MODULE: ClassVar[str] = "eks"
 
     def __init__(
         self,
@@ -52,7 +52,7 @@ class ServiceRoles(Component):
         context: StackContext,
         opts: pulumi.ResourceOptions | None = None,
     ) -> None:
-        super().__init__(name, context, opts)
+        super().__init__(name, context, opts, module=args.module)
         self.resources = ServiceRolesResources(
             roles={
                 entry.key: create_role(

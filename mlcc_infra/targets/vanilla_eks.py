@@ -61,6 +61,7 @@ def create_vanilla_eks(
         role.name: ServiceAccountRole(
             role.name,
             ServiceAccountRoleArgs(
+                module=MODULE,
                 spec=role.spec,
                 trust=role.trust,
                 oidc_provider_arn=base.resources.oidc_provider.arn,

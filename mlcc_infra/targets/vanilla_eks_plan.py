@@ -8,8 +8,7 @@ from dataclasses import dataclass, replace
 from mlcc_infra.account import eks_checks
 from mlcc_infra.account.admins import resolve_admins
 from mlcc_infra.account.decisions import Wanted
-from mlcc_infra.account.lookups.iam import attached_policies, inline_policies
-from mlcc_infra.account.preflight import Check, CheckResult, Verdict
+from mlcc_infra.account.preflight import Check, CheckResult
 from mlcc_infra.account.zones import choose_zones, recorded_zones
 from mlcc_infra.components.eks_base import wanted_eks_base
 from mlcc_infra.components.iam_role import RoleSpec
@@ -29,6 +28,7 @@ from mlcc_infra.policies import (
     policy_text,
 )
 from mlcc_infra.profile import NodeGroup, Profile
+from mlcc_infra.targets.service_role_checks import foreign_policy_check
 from mlcc_infra.targets.survey import Survey
 
 TARGET = "vanilla-eks"
@@ -96,6 +96,7 @@ def plan_vanilla_eks(survey: Survey) -> VanillaEksPlan:
     network, zone_check = _plan_network(survey)
     admins, admin_results = resolve_admins(survey.reader, profile.admins, survey.identity.account)
     roles = ServiceRolesArgs(
+        module=MODULE,
         roles=tuple(needed(SERVICE_ROLES, (TARGET,)).values()),
         role_context=context,
         role_path=profile.role_path,
@@ -123,7 +124,7 @@ def plan_vanilla_eks(survey: Survey) -> VanillaEksPlan:
         service_account_roles=service_account_roles,
         published=published,
         wanted=tuple(wanted),
-        checks=(zone_check, *_checks(survey, network), _foreign_policy_check(survey, roles)),
+        checks=(zone_check, *_checks(survey, network), foreign_policy_check(survey.reader, roles)),
         results=tuple(admin_results),
     )
 
@@ -256,26 +257,3 @@ def _checks(survey: Survey, network: NetworkArgs | ExistingNetworkArgs) -> tuple
         Check(name="authentication mode", run=lambda: eks_checks.check_authentication_mode(reader, cluster)),
         Check(name="aws command", run=eks_checks.check_aws_command),
     )
-
-
-def _foreign_policy_check(survey: Survey, roles: ServiceRolesArgs) -> Check:
-    """Policies that somebody else put on our roles: left alone and said (rule: additive, one owner each)."""
-
-    def run() -> list[CheckResult]:
-        results = []
-        for entry in roles.roles:
-            spec = role_spec(entry, roles.role_context, roles.role_path, roles.permissions_boundary)
-            attached = set(attached_policies(survey.reader, spec.role_name)) - set(spec.managed_policy_arns)
-            inline = set(inline_policies(survey.reader, spec.role_name)) - set(spec.inline)
-            foreign = [*sorted(attached), *(f"inline policy {name}" for name in sorted(inline))]
-            if foreign:
-                results.append(
-                    CheckResult(
-                        name="foreign policies",
-                        verdict=Verdict.WARNING,
-                        found=f"role {spec.role_name} also carries {', '.join(foreign)}; left alone",
-                    )
-                )
-        return results
-
-    return Check(name="foreign policies", run=run)

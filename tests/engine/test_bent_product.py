@@ -34,7 +34,7 @@ CHECKS = "mlcc_infra/targets/vanilla_eks_plan.py"
 STACK = "stacks/Pulumi.mlcc-demo.yaml"
 NO_CHECKS = (
     CHECKS,
-    "checks=(zone_check, *_checks(survey, network), _foreign_policy_check(survey, roles)),",
+    "checks=(zone_check, *_checks(survey, network), foreign_policy_check(survey.reader, roles)),",
     "checks=(),",
 )
 

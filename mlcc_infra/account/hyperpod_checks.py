@@ -1,0 +1,149 @@
+"""Preflight checks of the HyperPod target: the template, its stack, capacity by zone."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from urllib.parse import urlsplit
+
+from botocore.exceptions import ClientError
+
+from mlcc_infra import clock
+from mlcc_infra.account.lookups.cloudformation import describe_stack
+from mlcc_infra.account.preflight import CheckResult, Verdict
+from mlcc_infra.account.reader import Reader, error_code
+from mlcc_infra.account.session import AccountSession
+from mlcc_infra.profile import Profile
+from mlcc_infra.profile.problems import Problem
+from mlcc_infra.template import check_pin, frozen_differences, frozen_words
+
+# States from which a stack can only be deleted (CloudFormation user guide, stack status codes).
+DEAD_STATES = frozenset({"ROLLBACK_COMPLETE", "ROLLBACK_FAILED", "CREATE_FAILED", "DELETE_FAILED"})
+STUCK_STATES = frozenset({"UPDATE_ROLLBACK_FAILED", "IMPORT_ROLLBACK_FAILED"})
+WAIT_SECONDS = 150 * 60.0
+POLL_SECONDS = 30.0
+_NO_TEMPLATE = ("404", "NoSuchKey", "NoSuchBucket")
+
+
+def check_template(reader: Reader, profile: Profile, url: str) -> list[CheckResult]:
+    """The template is there, and is the one that is pinned; read from S3 with the caller's identity."""
+    bucket, key = split_url(url)
+    client = reader.session.client("s3")
+    try:
+        body = client.get_object(Bucket=bucket, Key=key)["Body"].read()
+    except ClientError as error:
+        if error_code(error) not in _NO_TEMPLATE:
+            raise
+        return [
+            CheckResult(
+                name="template",
+                verdict=Verdict.REFUSED,
+                found=f"there is no template at {url}",
+                needed="AWS's main-stack-eks-based-template.yaml, or a mirror of it in the region",
+                remedy="correct mlcc:hyperpod.template, or use a region where HyperPod is offered",
+            )
+        ]
+    outcome = check_pin(profile, hashlib.sha256(body).hexdigest())
+    return [
+        CheckResult(
+            name="template",
+            verdict=Verdict(outcome.verdict),
+            found=f"{url} has the digest {outcome.found}",
+            needed=f"digest {outcome.needed}",
+            remedy=outcome.remedy,
+        )
+    ]
+
+
+def split_url(url: str) -> tuple[str, str]:
+    """Bucket and key of a virtual-hosted S3 address, `https://<bucket>.s3.<region>.amazonaws.com/<key>`."""
+    parts = urlsplit(url)
+    return (parts.hostname or "").split(".s3.", 1)[0], parts.path.lstrip("/")
+
+
+def check_parameters(problems: Sequence[Problem]) -> list[CheckResult]:
+    """What the template's contract says against the parameters, as results."""
+    return [
+        CheckResult(name=problem.key, verdict=Verdict.REFUSED, found=problem.found, remedy=problem.remedy)
+        for problem in problems
+    ]
+
+
+def check_stack(
+    reader: Reader, stack_name: str, parameters: Mapping[str, str], *, recorded: bool, stack: str
+) -> list[CheckResult]:
+    """The stack can be worked with; what it was made with and would be made with now is compared.
+
+    `recorded` tells whether the Pulumi state has it: a dead stack that it has is replaced by the engine,
+    one that it lacks has to go first.
+    """
+    found = describe_stack(reader, stack_name)
+    if found is None:
+        return []
+    status = str(found["StackStatus"])
+    if status in STUCK_STATES:
+        return [
+            CheckResult(
+                name="stack",
+                verdict=Verdict.REFUSED,
+                found=f"stack {stack_name} is {status}: {found.get('StackStatusReason', 'no reason given')}",
+                needed="a stack that takes changes",
+                remedy=f"aws cloudformation continue-update-rollback --stack-name {stack_name} "
+                "(its help tells how to skip what cannot be rolled back), then run again",
+            )
+        ]
+    if status in DEAD_STATES and not recorded:
+        return [
+            CheckResult(
+                name="stack",
+                verdict=Verdict.REFUSED,
+                found=f"stack {stack_name} is {status}, and this stack's state does not have it",
+                needed="no dead stack of that name",
+                remedy=f"aws cloudformation delete-stack --stack-name {stack_name}, then run again",
+            )
+        ]
+    if status in DEAD_STATES:
+        return [
+            CheckResult(
+                name="stack",
+                verdict=Verdict.WARNING,
+                found=f"stack {stack_name} is {status}; it is deleted and made anew",
+            )
+        ]
+    live = {entry["ParameterKey"]: entry.get("ParameterValue", "") for entry in found.get("Parameters", [])}
+    differences = frozen_differences(live, parameters)
+    if not differences:
+        return [CheckResult(name="stack", verdict=Verdict.OK, found=f"{stack_name} is {status}")]
+    text, remedy = frozen_words(differences, stack=stack)
+    return [CheckResult(name="stack", verdict=Verdict.WARNING, found=text, remedy=remedy)]
+
+
+def dead_stack_id(reader: Reader, stack_name: str) -> str | None:
+    """The id of the stack of that name when it can only be deleted, else None."""
+    found = describe_stack(reader, stack_name)
+    return str(found["StackId"]) if found and found["StackStatus"] in DEAD_STATES else None
+
+
+def wait_until_stable(session: AccountSession, stack_name: str, say: Callable[[str], None]) -> None:
+    """Wait while a stack is being created, updated or deleted: what is sent meanwhile is refused.
+
+    In modelled time, at most 150 minutes; then it goes on, and AWS says what it has against it.
+    """
+    client = session.client("cloudformation")
+
+    def status() -> str:
+        try:
+            stacks = client.describe_stacks(StackName=stack_name)["Stacks"]
+        except ClientError as error:
+            if error_code(error) == "ValidationError":
+                return ""
+            raise
+        return str(stacks[0]["StackStatus"]) if stacks else ""
+
+    deadline = clock.Deadline(WAIT_SECONDS)
+    said = ""
+    while (found := status()).endswith("_IN_PROGRESS") and not deadline.expired():
+        if found != said:
+            say(f"Stack {stack_name} is {found}; waiting for it.")
+            said = found
+        clock.sleep(POLL_SECONDS)

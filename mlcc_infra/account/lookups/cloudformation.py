@@ -1,0 +1,39 @@
+"""CloudFormation stacks, and whose they are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from mlcc_infra.account.decisions import Wanted
+from mlcc_infra.account.lookups.eks import describe_cluster
+from mlcc_infra.account.reader import Found, Reader
+
+# DescribeStacks answers ValidationError for a name without a stack (CloudFormation API reference).
+_ABSENT = ("ValidationError",)
+
+
+def describe_stack(reader: Reader, name: str) -> dict[str, Any] | None:
+    """The stack of a name (or id), or None; one that was deleted counts as absent."""
+    client = reader.session.client("cloudformation")
+    stacks = reader.optional(
+        ("stack", name), lambda: client.describe_stacks(StackName=name)["Stacks"], _ABSENT
+    )
+    live = [stack for stack in stacks or [] if stack["StackStatus"] != "DELETE_COMPLETE"]
+    return dict(live[0]) if live else None
+
+
+def _stack(reader: Reader, wanted: Wanted) -> Found | None:
+    """The stack carries no tags of ours: its EKS cluster tells who owns it."""
+    stack = describe_stack(reader, wanted.lookup["stack"])
+    if stack is None:
+        return None
+    cluster = describe_cluster(reader, wanted.lookup["cluster"])
+    tags = (cluster or {}).get("tags") or {}
+    own = {key: value for key, value in tags.items() if not key.startswith("aws:")}
+    return Found(import_id=stack["StackName"], resource_id=None, tags=own)
+
+
+LOOKUPS: Mapping[str, Callable[[Reader, Wanted], Found | None]] = {
+    "aws:cloudformation/stack:Stack": _stack,
+}

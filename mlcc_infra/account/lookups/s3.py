@@ -1,0 +1,89 @@
+"""S3 buckets, what is set on them, and objects: imported by the name of the bucket, or bucket/key."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from botocore.exceptions import ClientError
+
+from mlcc_infra.account.decisions import Wanted
+from mlcc_infra.account.reader import Found, Reader, error_code
+from mlcc_infra.tagging import tag_list
+
+# HeadBucket answers without a body, so the code is the HTTP status.
+_NO_BUCKET = ("404", "NoSuchBucket")
+_NO_TAGS = ("NoSuchTagSet",)
+
+
+def bucket_tags(reader: Reader, bucket: str) -> dict[str, str] | None:
+    """Tags of a bucket of this account, or None when there is no bucket of that name anywhere.
+
+    Raises `ClientError` (403) when the name belongs to somebody else.
+    """
+    client = reader.session.client("s3")
+
+    def read() -> dict[str, str] | None:
+        try:
+            client.head_bucket(Bucket=bucket)
+        except ClientError as error:
+            if error_code(error) in _NO_BUCKET:
+                return None
+            raise
+        try:
+            return tag_list(client.get_bucket_tagging(Bucket=bucket)["TagSet"])
+        except ClientError as error:
+            if error_code(error) in _NO_TAGS:
+                return {}
+            raise
+
+    return reader.once(("bucket", bucket), read)
+
+
+def _bucket(reader: Reader, wanted: Wanted) -> Found | None:
+    name = wanted.lookup["bucket"]
+    tags = bucket_tags(reader, name)
+    return None if tags is None else Found(import_id=name, resource_id=name, tags=tags)
+
+
+def _setting(operation: str, absent: tuple[str, ...]) -> Callable[[Reader, Wanted], Found | None]:
+    """The lookup of something set on a bucket; it belongs to whoever owns the bucket."""
+
+    def look_up(reader: Reader, wanted: Wanted) -> Found | None:
+        name = wanted.lookup["bucket"]
+        tags = bucket_tags(reader, name)
+        if tags is None:
+            return None
+        call: Any = getattr(reader.session.client("s3"), operation)
+        found = reader.optional((operation, name), lambda: call(Bucket=name), absent)
+        return None if found is None else Found(import_id=name, resource_id=name, tags=tags)
+
+    return look_up
+
+
+def _object(reader: Reader, wanted: Wanted) -> Found | None:
+    bucket, key = wanted.lookup["bucket"], wanted.lookup["key"]
+    tags = bucket_tags(reader, bucket)
+    if tags is None:
+        return None
+    client = reader.session.client("s3")
+    found = reader.optional(
+        ("object", bucket, key), lambda: client.head_object(Bucket=bucket, Key=key), ("404", "NoSuchKey")
+    )
+    return None if found is None else Found(import_id=f"{bucket}/{key}", resource_id=None, tags=tags)
+
+
+LOOKUPS: Mapping[str, Callable[[Reader, Wanted], Found | None]] = {
+    "aws:s3/bucket:Bucket": _bucket,
+    "aws:s3/bucketPublicAccessBlock:BucketPublicAccessBlock": _setting(
+        "get_public_access_block", ("NoSuchPublicAccessBlockConfiguration",)
+    ),
+    "aws:s3/bucketServerSideEncryptionConfiguration:BucketServerSideEncryptionConfiguration": _setting(
+        "get_bucket_encryption", ("ServerSideEncryptionConfigurationNotFoundError",)
+    ),
+    "aws:s3/bucketOwnershipControls:BucketOwnershipControls": _setting(
+        "get_bucket_ownership_controls", ("OwnershipControlsNotFoundError",)
+    ),
+    "aws:s3/bucketPolicy:BucketPolicy": _setting("get_bucket_policy", ("NoSuchBucketPolicy",)),
+    "aws:s3/bucketObjectv2:BucketObjectv2": _object,
+}

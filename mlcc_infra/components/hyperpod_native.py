@@ -1,0 +1,198 @@
+"""A HyperPod cluster made by AWS's published CloudFormation template, as one stack resource."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import ClassVar, final
+
+import pulumi
+from pulumi_aws import cloudformation, ec2, eks, s3
+
+from mlcc_infra.account.decisions import Wanted
+from mlcc_infra.components.base import Component, StackContext
+from mlcc_infra.components.network import PUBLIC_LOAD_BALANCER_TAG, TAG
+from mlcc_infra.components.s3_bucket import (
+    OBJECT,
+    BucketResources,
+    create_bucket,
+    wanted_bucket,
+    wanted_object,
+)
+from mlcc_infra.naming import Names
+from mlcc_infra.policies import policy_text
+from mlcc_infra.policies.buckets import deny_plain_http
+from mlcc_infra.template import CAPABILITIES, FROZEN, stack_policy
+from mlcc_infra.template.lifecycle import SCRIPT, SCRIPT_KEY
+from mlcc_infra.template.made import PUBLIC_SUBNET_TAG, public_subnet_names
+from mlcc_infra.template.stack import TIMEOUT_MINUTES
+
+STACK = "aws:cloudformation/stack:Stack"
+KIND = "stack"
+LIFECYCLE_BUCKET = "lifecycle-bucket"
+LIFECYCLE_SCRIPT = "lifecycle-script"
+
+
+@final
+@dataclass(frozen=True, kw_only=True)
+class HyperPodNativeArgs:
+    """The stack to make, and what it needs to exist first.
+
+    `parameters` are text, checked against the template's contract before. `zone_count` tells how many
+    public subnets the template makes, None where it makes no VPC. `replacement_trigger` changes when the
+    recorded stack is dead and has to be replaced. `role_policies` must be in place before the stack.
+    """
+
+    template_url: str
+    parameters: Mapping[str, str]
+    zone_count: int | None
+    role_policies: Sequence[pulumi.Resource]
+    replacement_trigger: str = ""
+    keep_failed: bool = False
+
+
+@final
+@dataclass(frozen=True, kw_only=True)
+class HyperPodNativeResources:
+    """The children of `HyperPodNativeFromTemplate`."""
+
+    lifecycle_bucket: BucketResources
+    lifecycle_script: s3.BucketObjectv2
+    stack: cloudformation.Stack
+    load_balancer_tags: Sequence[ec2.Tag]
+
+
+class HyperPodNativeFromTemplate(Component):
+    """VPC, EKS cluster and HyperPod cluster by AWS's `main-stack-eks-based-template.yaml`.
+
+    Made once, then frozen: an update of the stack can push back what the cluster was made with, so later
+    differences are ignored here and reported by the preflight (facts/hyperpod_native.md, rule 6). A dead
+    stack is replaced by the engine, before anything new is made under its name (rule 1). The bucket for
+    lifecycle scripts is ours, because the template's own upload takes a moving branch and its deletion
+    empties the bucket. Issuer, endpoint and certificate are read from EKS: the stack has no such outputs.
+    """
+
+    TOKEN: ClassVar[str] = "mlcc:hyperpod:HyperPodNativeFromTemplate"
+
+    def __init__(
+        self,
+        name: str,
+        args: HyperPodNativeArgs,
+        *,
+        context: StackContext,
+        opts: pulumi.ResourceOptions | None = None,
+    ) -> None:
+        super().__init__(name, context, opts, module="hyperpod")
+        self._args = args
+        bucket = create_bucket(
+            self,
+            LIFECYCLE_BUCKET,
+            name=context.names.lifecycle_bucket,
+            policy=policy_text(deny_plain_http(context.names.lifecycle_bucket, partition=context.partition)),
+            force_destroy=True,
+        )
+        script = s3.BucketObjectv2(
+            self.logical_name(LIFECYCLE_SCRIPT),
+            bucket=bucket.bucket.id,
+            key=SCRIPT_KEY,
+            content=SCRIPT,
+            content_type="text/x-shellscript",
+            opts=self.child(OBJECT, LIFECYCLE_SCRIPT, depends_on=list(bucket.settings)),
+        )
+        stack = self._stack([bucket.bucket, *bucket.settings, script, *args.role_policies])
+        outputs = stack.outputs
+        self.cluster_arn: pulumi.Output[str] = outputs.apply(lambda made: made["OutputHyperPodClusterArn"])
+        self.cluster_name: pulumi.Output[str] = outputs.apply(lambda made: made["OutputHyperPodClusterName"])
+        self.eks_cluster_arn: pulumi.Output[str] = outputs.apply(lambda made: made["OutputEKSClusterArn"])
+        self.eks_cluster_name: pulumi.Output[str] = outputs.apply(lambda made: made["OutputEKSClusterName"])
+        self.vpc_id: pulumi.Output[str] = outputs.apply(lambda made: made.get("OutputVpcId", ""))
+        self.private_subnet_ids: pulumi.Output[str] = outputs.apply(
+            lambda made: made.get("OutputPrivateSubnetIds", "")
+        )
+        described = eks.get_cluster_output(
+            name=self.eks_cluster_name, opts=pulumi.InvokeOutputOptions(parent=self, depends_on=[stack])
+        )
+        self.issuer: pulumi.Output[str] = described.identities.apply(
+            lambda identities: str(identities[0].oidcs[0].issuer)
+        )
+        self.security_group_id: pulumi.Output[str] = described.vpc_config.apply(
+            lambda vpc_config: str(vpc_config.cluster_security_group_id)
+        )
+        self.resources = HyperPodNativeResources(
+            lifecycle_bucket=bucket,
+            lifecycle_script=script,
+            stack=stack,
+            load_balancer_tags=self._load_balancer_tags(stack),
+        )
+        self.register_outputs(
+            {
+                "clusterArn": self.cluster_arn,
+                "clusterName": self.cluster_name,
+                "eksClusterName": self.eks_cluster_name,
+                "issuer": self.issuer,
+            }
+        )
+
+    def _stack(self, before: Sequence[pulumi.Resource]) -> cloudformation.Stack:
+        minutes = f"{TIMEOUT_MINUTES}m"
+        return cloudformation.Stack(
+            self.logical_name("stack"),
+            name=self.context.names.hyperpod_stack,
+            template_url=self._args.template_url,
+            parameters=dict(self._args.parameters),
+            capabilities=sorted(CAPABILITIES),
+            policy_body=stack_policy(),
+            disable_rollback=True if self._args.keep_failed else None,
+            opts=self.child(
+                STACK,
+                "stack",
+                depends_on=before,
+                custom_timeouts=pulumi.CustomTimeouts(create=minutes, update=minutes, delete=minutes),
+                ignore_changes=list(FROZEN),
+                replacement_trigger=self._args.replacement_trigger or None,
+                delete_before_replace=True,
+            ),
+        )
+
+    def _load_balancer_tags(self, stack: cloudformation.Stack) -> list[ec2.Tag]:
+        """Internet-facing load balancers need tagged public subnets; the template tags none (rule 11)."""
+        if self._args.zone_count is None:
+            return []
+        subnets = public_subnet_names(self.context.names.hyperpod_stack, self._args.zone_count)
+        return [self._load_balancer_tag(stack, number, name) for number, name in enumerate(subnets, 1)]
+
+    def _load_balancer_tag(self, stack: cloudformation.Stack, number: int, subnet_name: str) -> ec2.Tag:
+        child = f"public-subnet-{number}-load-balancer-tag"
+        filters = self.vpc_id.apply(
+            lambda vpc_id: [
+                ec2.GetSubnetsFilterArgs(name="vpc-id", values=[vpc_id]),
+                ec2.GetSubnetsFilterArgs(name=f"tag:{PUBLIC_SUBNET_TAG}", values=[subnet_name]),
+            ]
+        )
+        found = ec2.get_subnets_output(
+            filters=filters, opts=pulumi.InvokeOutputOptions(parent=self, depends_on=[stack])
+        )
+        return ec2.Tag(
+            self.logical_name(child),
+            resource_id=found.ids.apply(lambda ids: ids[0]),
+            key=PUBLIC_LOAD_BALANCER_TAG,
+            value="1",
+            opts=self.child(TAG, child, depends_on=[stack]),
+        )
+
+
+def wanted_hyperpod_native(name: str, names: Names) -> list[Wanted]:
+    """What the inventory looks up for the stack and its bucket; pure.
+
+    The tags on the template's subnets are not looked up: they are idempotent, and go with the subnets.
+    """
+    return [
+        *wanted_bucket(name, LIFECYCLE_BUCKET, names.lifecycle_bucket),
+        wanted_object(name, LIFECYCLE_SCRIPT, names.lifecycle_bucket, SCRIPT_KEY),
+        Wanted(
+            key=(STACK, f"{name}-stack"),
+            kind=KIND,
+            physical=names.hyperpod_stack,
+            lookup={"stack": names.hyperpod_stack, "cluster": names.hyperpod_eks_cluster},
+        ),
+    ]

@@ -1,0 +1,192 @@
+"""The plan of target `hyperpod-eks`: AWS's template, instance groups and the operator, without the engine."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from mlcc_infra.account import eks_checks, hyperpod_checks
+from mlcc_infra.account.admins import resolve_admins
+from mlcc_infra.account.decisions import Wanted
+from mlcc_infra.account.lookups.cloudformation import describe_stack
+from mlcc_infra.account.preflight import Check, CheckResult
+from mlcc_infra.account.zones import choose_zones
+from mlcc_infra.components.hyperpod_native import STACK, wanted_hyperpod_native
+from mlcc_infra.components.inference_operator import (
+    ALB_ROLE,
+    EXECUTION_ROLE,
+    FSX_CSI_ROLE,
+    KEDA_ROLE,
+    S3_CSI_ROLE,
+)
+from mlcc_infra.components.published_outputs import wanted_outputs
+from mlcc_infra.components.service_roles import ServiceRolesArgs, wanted_service_roles
+from mlcc_infra.instance_types import instance_type
+from mlcc_infra.policies import SERVICE_ROLES, RoleContext, needed
+from mlcc_infra.targets.operator_plan import OperatorPlan, plan_operator
+from mlcc_infra.targets.service_role_checks import foreign_policy_check
+from mlcc_infra.targets.survey import Survey
+from mlcc_infra.template import (
+    load_contract,
+    parameter_problems,
+    profile_template_url,
+    template_parameters,
+)
+
+TARGET = "hyperpod-eks"
+MODULE = "hyperpod"
+ROLES = "hyperpod-service-roles"
+NATIVE = "hyperpod"
+OUTPUTS = "hyperpod-outputs"
+INSTANCE_ROLE = "hyperpod-instance-role"
+
+ALWAYS_PUBLISHED = (
+    "PrivateSubnetIds",
+    "HyperPodInstanceRoleArn",
+    "EksClusterArn",
+    "EksClusterName",
+    "ClusterSecurityGroupId",
+    "HyperPodClusterArn",
+    "HyperPodClusterName",
+    "TemplateDigest",
+)
+OPERATOR_PUBLISHED = ("InferenceOperatorStatus", "TlsBucketName")
+ROLE_OUTPUTS = {
+    EXECUTION_ROLE: "HyperpodInferenceRoleArn",
+    ALB_ROLE: "AlbControllerRoleArn",
+    KEDA_ROLE: "KedaOperatorRoleArn",
+    S3_CSI_ROLE: "S3CsiRoleArn",
+    FSX_CSI_ROLE: "FsxCsiRoleArn",
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class HyperPodEksPlan:
+    """Everything the target's components need, in plain values, and what the inventory looks up."""
+
+    roles: ServiceRolesArgs
+    template_url: str
+    template_digest: str
+    parameters: Mapping[str, str]
+    zone_count: int | None
+    replacement_trigger: str
+    admins: tuple[str, ...]
+    operator: OperatorPlan | None
+    published: tuple[str, ...]
+    wanted: tuple[Wanted, ...]
+    checks: tuple[Check, ...]
+    results: tuple[CheckResult, ...]
+
+
+def plan_hyperpod_eks(survey: Survey) -> HyperPodEksPlan:
+    """Plan the target. Reads zones, the stack and admins from the account; changes nothing."""
+    profile, names = survey.profile, survey.names
+    zones = _zones(survey)
+    parameters = template_parameters(profile, names, zones=zones) if len(zones) > 1 else {}
+    context = RoleContext(names=names, partition=survey.identity.partition)
+    roles = ServiceRolesArgs(
+        module=MODULE,
+        roles=tuple(needed(SERVICE_ROLES, (TARGET,)).values()),
+        role_context=context,
+        role_path=profile.role_path,
+        permissions_boundary=profile.permissions_boundary,
+    )
+    operator = None
+    if profile.operator.install == "graph":
+        operator = plan_operator(
+            survey, cluster=names.hyperpod_eks_cluster, kubernetes=profile.hyperpod.kubernetes_version
+        )
+    admins, admin_results = resolve_admins(survey.reader, profile.admins, survey.identity.account)
+    published = published_keys(operator)
+    url = profile_template_url(profile)
+    trigger, recorded = _replacement(survey)
+    reader = survey.reader
+    return HyperPodEksPlan(
+        roles=roles,
+        template_url=url,
+        template_digest=load_contract().sha256,
+        parameters=parameters,
+        zone_count=None if profile.hyperpod.existing_vpc else len(zones),
+        replacement_trigger=trigger,
+        admins=admins,
+        operator=operator,
+        published=published,
+        wanted=(
+            *wanted_service_roles(ROLES, roles),
+            *wanted_hyperpod_native(NATIVE, names),
+            *(operator.wanted if operator else ()),
+            *wanted_outputs(OUTPUTS, names, MODULE, published),
+        ),
+        checks=(
+            Check(
+                name="HyperPod zones",
+                run=lambda: eks_checks.check_zones(
+                    reader, zones, _floor_types(survey), profile.region_facts.excluded_zones
+                ),
+            ),
+            Check(name="template", run=lambda: hyperpod_checks.check_template(reader, profile, url)),
+            Check(
+                name="template parameters",
+                run=lambda: hyperpod_checks.check_parameters(
+                    parameter_problems(load_contract(), parameters) if parameters else ()
+                ),
+            ),
+            Check(
+                name="stack",
+                run=lambda: hyperpod_checks.check_stack(
+                    reader, names.hyperpod_stack, parameters, recorded=recorded, stack=profile.stack
+                ),
+            ),
+            foreign_policy_check(reader, roles),
+            *(operator.checks if operator else ()),
+        ),
+        results=(*admin_results, *(operator.results if operator else ())),
+    )
+
+
+def published_keys(operator: OperatorPlan | None) -> tuple[str, ...]:
+    """Keys that the target publishes: without the operator, those of the clusters."""
+    if operator is None:
+        return ALWAYS_PUBLISHED
+    made = {plan.key for plan in operator.roles}
+    return (
+        *ALWAYS_PUBLISHED,
+        *OPERATOR_PUBLISHED,
+        *(key for role, key in ROLE_OUTPUTS.items() if role in made),
+    )
+
+
+def _floor_types(survey: Survey) -> tuple[str, ...]:
+    """EC2 names of the floor's instance types: where these are not offered, nothing works."""
+    groups = survey.profile.hyperpod.floor_groups
+    return tuple(dict.fromkeys(instance_type(group.instance_type).ec2_name for group in groups))
+
+
+def _zones(survey: Survey) -> tuple[str, ...]:
+    """The profile's zones; else those the stack was made with; else the first that offer the floor."""
+    profile = survey.profile
+    chosen = profile.hyperpod.zones or profile.network.zones
+    if chosen:
+        return chosen
+    stack = describe_stack(survey.reader, survey.names.hyperpod_stack)
+    for parameter in (stack or {}).get("Parameters", []):
+        if parameter["ParameterKey"] == "AvailabilityZoneIds" and parameter.get("ParameterValue"):
+            return tuple(parameter["ParameterValue"].split(","))
+    return choose_zones(
+        eks_checks.available_zones(survey.reader),
+        eks_checks.instance_type_offers(survey.reader, _floor_types(survey)),
+        profile.region_facts.excluded_zones,
+    )
+
+
+def _replacement(survey: Survey) -> tuple[str, bool]:
+    """The trigger to register the stack with, and whether the state has the stack.
+
+    A trigger stays what it was, because another value replaces the stack. It becomes the id of a dead
+    stack when the state records one, once.
+    """
+    recorded = survey.recorded.resources.get((STACK, f"{NATIVE}-stack"))
+    if recorded is None:
+        return "", False
+    dead = hyperpod_checks.dead_stack_id(survey.reader, survey.names.hyperpod_stack)
+    return (dead or recorded.replacement_trigger), True

@@ -1,0 +1,176 @@
+"""The plan of the inference operator, shared by the targets `hyperpod-eks` and `operator-only`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from botocore.exceptions import ClientError
+
+from mlcc_infra import versions
+from mlcc_infra.account import eks_checks
+from mlcc_infra.account.decisions import Wanted
+from mlcc_infra.account.lookups.s3 import bucket_tags
+from mlcc_infra.account.preflight import Check, CheckResult, Verdict
+from mlcc_infra.account.reader import error_code
+from mlcc_infra.components.inference_operator import (
+    ALB_ROLE,
+    EXECUTION_ROLE,
+    FSX_CSI_ROLE,
+    GATED_MODEL_ROLE,
+    GATEWAY_ROLE,
+    KEDA_ROLE,
+    S3_CSI_ROLE,
+    TLS_BUCKET,
+    OperatorRolePlan,
+    wanted_inference_operator,
+)
+from mlcc_infra.components.s3_bucket import BUCKET
+from mlcc_infra.components.service_account_role import CustomerPolicy
+from mlcc_infra.components.service_roles import role_spec
+from mlcc_infra.policies import (
+    POLICIES,
+    SERVICE_ACCOUNT_ROLES,
+    RoleContext,
+    alb_controller_policy,
+    policy_text,
+)
+from mlcc_infra.profile import Profile
+from mlcc_infra.targets.survey import Survey
+
+OPERATOR = "operator"
+PREREQUISITES = ("cert-manager", "metrics-server", "aws-mountpoint-s3-csi-driver", "aws-fsx-csi-driver")
+
+
+@dataclass(frozen=True, kw_only=True)
+class OperatorPlan:
+    """Roles, bucket and add-ons of the operator on one cluster, and what the inventory looks up for them."""
+
+    roles: tuple[OperatorRolePlan, ...]
+    tls_bucket: str
+    prerequisites: Mapping[str, tuple[str, Mapping[str, Any]]]
+    wanted: tuple[Wanted, ...]
+    checks: tuple[Check, ...]
+    results: tuple[CheckResult, ...]
+
+
+def plan_operator(survey: Survey, *, cluster: str, kubernetes: str) -> OperatorPlan:
+    """Plan the operator on an EKS cluster (by name) that runs a Kubernetes version; changes nothing."""
+    profile, names = survey.profile, survey.names
+    tls_bucket, results = _tls_bucket(survey)
+    roles = _roles(profile, survey, tls_bucket)
+    prerequisites = _prerequisites(profile, kubernetes)
+    addons = {name: version for name, (version, _) in prerequisites.items()}
+    addons[versions.OPERATOR_ADDON_NAME] = profile.operator.version
+    keys = {name: f"mlcc:operator.addons.{name}.version" for name in prerequisites}
+    keys[versions.OPERATOR_ADDON_NAME] = "mlcc:operator.version"
+    return OperatorPlan(
+        roles=roles,
+        tls_bucket=tls_bucket,
+        prerequisites=prerequisites,
+        wanted=tuple(
+            wanted_inference_operator(
+                OPERATOR,
+                names,
+                partition=survey.identity.partition,
+                cluster=cluster,
+                roles=roles,
+                tls_bucket=tls_bucket,
+                prerequisites=tuple(prerequisites),
+            )
+        ),
+        checks=(
+            Check(
+                name="operator add-on versions",
+                run=lambda: eks_checks.check_addon_versions(survey.reader, kubernetes, addons, keys),
+            ),
+        ),
+        results=results,
+    )
+
+
+def _tls_bucket(survey: Survey) -> tuple[str, tuple[CheckResult, ...]]:
+    """The profile's bucket; else the one the state has; else a predecessor's that exists; else ours."""
+    profile, names = survey.profile, survey.names
+    if profile.operator.tls_bucket:
+        return profile.operator.tls_bucket, ()
+    recorded = survey.recorded.resources.get((BUCKET, f"{OPERATOR}-{TLS_BUCKET}"))
+    if recorded is not None:
+        return recorded.id, ()
+    predecessors = names.predecessor_tls_bucket
+    try:
+        found = bucket_tags(survey.reader, predecessors) is not None
+    except ClientError as error:
+        # Bucket names are global, so most likely it is somebody else's; if not, nothing is lost.
+        unread = CheckResult(
+            name="TLS bucket",
+            verdict=Verdict.UNKNOWN,
+            found=f"whether {predecessors} is a predecessor's could not be read ({error_code(error)}); "
+            f"{names.tls_bucket} is used",
+            remedy="set mlcc:operator.tlsBucket to use another one",
+        )
+        return names.tls_bucket, (unread,)
+    return (predecessors if found else names.tls_bucket), ()
+
+
+def _roles(profile: Profile, survey: Survey, tls_bucket: str) -> tuple[OperatorRolePlan, ...]:
+    operator = profile.operator
+    context = RoleContext(
+        names=survey.names,
+        partition=survey.identity.partition,
+        model_buckets=operator.model_buckets,
+        tls_bucket=tls_bucket,
+    )
+    given = {
+        EXECUTION_ROLE: operator.roles.execution,
+        ALB_ROLE: operator.roles.alb_controller,
+        KEDA_ROLE: operator.roles.keda_operator,
+        S3_CSI_ROLE: operator.roles.s3_csi,
+        FSX_CSI_ROLE: operator.roles.fsx_csi,
+        GATED_MODEL_ROLE: operator.roles.gated_model,
+        GATEWAY_ROLE: operator.roles.gateway,
+    }
+    wanted = {
+        EXECUTION_ROLE: True,
+        ALB_ROLE: operator.load_balancer_controller.enabled,
+        KEDA_ROLE: operator.keda.enabled,
+        S3_CSI_ROLE: True,
+        FSX_CSI_ROLE: True,
+        GATED_MODEL_ROLE: operator.gated_models,
+        GATEWAY_ROLE: operator.gateway.enabled,
+    }
+    return tuple(_role(profile, context, key, given[key]) for key, needed in wanted.items() if needed)
+
+
+def _role(profile: Profile, context: RoleContext, key: str, given: str | None) -> OperatorRolePlan:
+    if given:
+        return OperatorRolePlan(key=key, given=given)
+    entry = SERVICE_ACCOUNT_ROLES[key]
+    policy = None
+    if key in POLICIES:
+        policy = CustomerPolicy(
+            child="policy",
+            policy_name=str(getattr(context.names, POLICIES[key])),
+            document=policy_text(alb_controller_policy(context.partition)),
+        )
+    return OperatorRolePlan(
+        key=key,
+        spec=replace(
+            role_spec(entry, context, profile.role_path, profile.permissions_boundary), child="role"
+        ),
+        trust=lambda issuer: policy_text(entry.trust(replace(context, issuer=issuer), None)),
+        policy=policy,
+    )
+
+
+def _prerequisites(profile: Profile, kubernetes: str) -> dict[str, tuple[str, Mapping[str, Any]]]:
+    chosen: dict[str, tuple[str, Mapping[str, Any]]] = {}
+    for name in sorted({*PREREQUISITES, *profile.operator.addons}):
+        addon = profile.operator.addons.get(name)
+        if addon is not None and not addon.enabled:
+            continue
+        version = addon.version if addon is not None else None
+        configuration = addon.configuration if addon is not None else {}
+        chosen[name] = (version or versions.addon_version(name, kubernetes), configuration)
+    return chosen
