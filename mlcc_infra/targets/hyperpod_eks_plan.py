@@ -128,7 +128,9 @@ def plan_hyperpod_eks(survey: Survey) -> HyperPodEksPlan:
             Check(
                 name="template parameters",
                 run=lambda: hyperpod_checks.check_parameters(
-                    parameter_problems(load_contract(), parameters) if parameters else ()
+                    parameter_problems(load_contract(), parameters, region=profile.region)
+                    if parameters
+                    else ()
                 ),
             ),
             Check(
