@@ -181,7 +181,7 @@ def _subnet_results(
                 verdict=Verdict.WARNING,
                 found=f"no subnet of {vpc_id} carries kubernetes.io/role/internal-elb",
                 needed="one such private subnet in every zone that a group uses",
-                remedy="aws ec2 create-tags --resources SUBNET --tags Key=kubernetes.io/role/internal-elb,Value=1",
+                remedy="tag them: aws ec2 create-tags, Key=kubernetes.io/role/internal-elb,Value=1",
             )
         ]
     shown: Sequence[str] = [f"{zone}: {', '.join(sorted(ids))}" for zone, ids in sorted(crowded.items())]
