@@ -11,10 +11,13 @@ import threading
 from collections.abc import Callable
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mlcc_rehearsal.cloud.clock import ModelledClock
 from mlcc_rehearsal.cloud.durations import seconds
+
+if TYPE_CHECKING:
+    from mlcc_rehearsal.cloud.faults import Faults
 
 
 @dataclass
@@ -44,7 +47,10 @@ class RehearsedAccount:
     :ivar lock: every request is answered, and every event runs, under it.
     :ivar seen_from: modelled moment from which the rest of AWS sees an IAM entity, by ARN.
     :ivar kubernetes: whether clusters have a Kubernetes API.
+    :ivar faults: what goes wrong on purpose.
+    :ivar omitted_groups: what UpdateCluster does with HyperPod groups that it is not told of: they stay or go.
     :ivar closers: called when the cloud stops, the last first.
+    :ivar parts: what services keep that moto has no place for, by their name for it.
     """
 
     account_id: str
@@ -54,7 +60,10 @@ class RehearsedAccount:
     partition: str = "aws"
     kubernetes: bool = True
     seen_from: dict[str, float] = field(default_factory=dict)
+    faults: Faults | None = None
+    omitted_groups: str = "stay"
     closers: list[Callable[[], None]] = field(default_factory=list)
+    parts: dict[str, Any] = field(default_factory=dict)
 
     def propagate(self, arn: str, duration: str = "iam.propagation") -> None:
         """Note that the IAM entity ``arn`` was made or changed now, and is seen elsewhere only later."""

@@ -60,6 +60,22 @@ DURATIONS: dict[str, Duration] = {
         60, "an add-on whose pods do not run turns from CREATING to DEGRADED (pulumi/pulumi-eks#1819)", True
     ),
     "eks.addon.recover": Duration(15, "pods start within seconds once a node is there", True),
+    "operator.watcher.enable": Duration(
+        420, "5 to more than 15 minutes by the predecessor's record (facts/inference_addon.json)", True
+    ),
+    "operator.watcher.retry": Duration(60, "the controller tries again about every minute", True),
+    "operator.watcher.drain": Duration(
+        480, "'Underlying watcher service is being deleted' lasts some minutes; no figure is public", True
+    ),
+    "operator.model.start": Duration(
+        120, "download of weights and start of a model server; depends on the model", True
+    ),
+    "elb.load_balancer.provision": Duration(
+        150, "an Application Load Balancer is provisioning for 2 to 3 minutes before it is active", True
+    ),
+    "elb.load_balancer.delete": Duration(
+        60, "a deleted load balancer's interfaces vanish about a minute later", True
+    ),
     "ec2.nat_gateway.create": Duration(
         120, "NAT gateway pending to available, commonly seen 1 to 2 minutes", True
     ),
@@ -87,6 +103,47 @@ DURATIONS: dict[str, Duration] = {
     "iam.principal_propagation": Duration(
         6, "hashicorp/terraform-provider-aws#8905: a trust policy naming a principal made seconds ago", True
     ),
+    "cloudformation.start": Duration(5, "a stack's first resource begins within seconds", True),
+    "cloudformation.vpc": Duration(12, "AWS::EC2::VPC, commonly seen 10 to 15 seconds", True),
+    "cloudformation.subnet": Duration(8, "AWS::EC2::Subnet, commonly seen 5 to 10 seconds", True),
+    "cloudformation.helm_chart": Duration(
+        90, "HelmCustomResource: git clone and helm install; its function is given 600 seconds", True
+    ),
+    "cloudformation.custom_resource": Duration(
+        12, "a custom resource whose function takes a second or two, start-up included", True
+    ),
+    "cloudformation.change_set": Duration(20, "change sets with nested stacks take some ten seconds", True),
+    "cloudformation.dependency_patience": Duration(
+        600,
+        "CloudFormation repeats deletes that EC2 refuses with DependencyViolation for about ten minutes before "
+        "DELETE_FAILED (hashicorp/terraform-provider-aws and aws/aws-cdk reports); minutes",
+        True,
+    ),
+    "logs.write": Duration(60, "services write to their log groups about once a minute", True),
+    "logs.late": Duration(45, "a log group deleted with its writer comes back within a minute", True),
+    "sagemaker.cluster.create": Duration(
+        60, "a Continuous cluster is InService before it has a node, within a minute or two", True
+    ),
+    "sagemaker.cluster.update": Duration(30, "a change of groups is taken up within a minute", True),
+    "sagemaker.cluster.delete": Duration(120, "after its nodes are gone, commonly seen minutes", True),
+    "sagemaker.node.launch": Duration(150, "an instance is launched and boots, commonly seen 2 to 3 minutes", True),
+    "sagemaker.node.lifecycle": Duration(75, "lifecycle script, join of the node, basic health checks", True),
+    "sagemaker.node.accelerated": Duration(
+        240, "accelerated types take minutes longer: drivers and basic health checks", True
+    ),
+    "sagemaker.node.stagger": Duration(8, "instances of a group come up seconds apart", True),
+    "sagemaker.node.zone": Duration(12, "and so do zones", True),
+    "sagemaker.node.deep_health_check": Duration(
+        5400,
+        "SageMaker developer guide, 'Deep health checks': about 60 to 90 minutes for stress tests, and more for "
+        "connectivity",
+        True,
+    ),
+    "sagemaker.node.terminate": Duration(90, "an instance drains and ends", True),
+    "sagemaker.node.retry": Duration(
+        300, "SageMaker developer guide, 'Continuous provisioning': failed launches are tried again", True
+    ),
+    "sagemaker.group.minimum": Duration(10800, "AWS::SageMaker::Cluster schema, MinInstanceCount: three hours"),
 }
 
 

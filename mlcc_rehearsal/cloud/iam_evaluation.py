@@ -104,6 +104,16 @@ def evaluate_trust(document: Document, request: Request) -> Result:
     return _evaluate([_parsed(document)], request, needs_principal=True)
 
 
+def evaluate_resource_policy(document: Document, request: Request) -> Result:
+    """Decide ``request`` by a resource's own policy: statements that do not name the principal do not apply."""
+    statements = [
+        statement
+        for statement in _as_list(_parsed(document).get("Statement"))
+        if _principal_matches(statement, request.principal)
+    ]
+    return _evaluate([{"Statement": statements}], request, needs_principal=False)
+
+
 def permitted_with_boundary(result: Result, boundary: Result | None) -> Decision:
     """The decision when a permissions boundary must allow the request as well."""
     if boundary is None or result.decision is not Decision.ALLOWED or boundary.allowed:

@@ -378,3 +378,6 @@ BUCKET_NOT_EMPTY = _law(
     "A bucket with objects, object versions or delete markers cannot be deleted.",
     "Amazon S3 API reference, DeleteBucket; field report H5 (BucketNotEmpty)",
 )
+
+# The operator's and the load balancers' laws are a module of their own: this one is long enough.
+from mlcc_rehearsal.cloud import laws_operator as _laws_operator  # noqa: E402, F401

@@ -32,7 +32,7 @@ def _find(eks: EksBackend, parameters: dict[str, Any]) -> tuple[Cluster, dict[st
 
 
 def _shown(addon: dict[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in addon.items() if key != "waits"}
+    return {key: value for key, value in addon.items() if key not in ("waits", "unhealthy_since")}
 
 
 @operation("CreateAddon")
@@ -85,6 +85,11 @@ def _installed(eks: EksBackend, cluster: Cluster, addon: dict[str, Any], *, over
         addon["status"] = "CREATE_FAILED"
         addon["health"] = {"issues": [_conflict(name)]}
         return
+    issue = addon_health.obstacle(eks, cluster, addon, overwrite=overwrite)
+    if issue is not None:
+        addon["status"] = "CREATE_FAILED"
+        addon["health"] = {"issues": [issue]}
+        return
     cluster.self_managed.discard(name)
     addon["waits"] = True
     addon_health.settle(eks, cluster, addon)
@@ -94,11 +99,7 @@ def _conflict(name: str) -> dict[str, Any]:
     """The issue of an add-on that met fields of a self-managed one: the law "eks-addon-conflict"."""
     objects = {"vpc-cni": "DaemonSet.apps aws-node", "kube-proxy": "DaemonSet.apps kube-proxy"}
     named = objects.get(name, f"Deployment.apps {name}")
-    message = (
-        "Conflicts found when trying to apply. Will not continue due to resolve conflicts mode. Conflicts:\n"
-        f'{named} - .spec.template.spec.containers[name="{name}"].image'
-    )
-    return {"code": "ConfigurationConflict", "message": message, "resourceIds": []}
+    return addon_health.conflict(f'{named} - .spec.template.spec.containers[name="{name}"].image')
 
 
 def _check_role(eks: EksBackend, arn: str | None, members: dict[str, str]) -> None:
@@ -166,19 +167,22 @@ def update_addon(eks: EksBackend, parameters: dict[str, Any]) -> dict[str, Any]:
         if cluster.addons.get(name) is not addon or addon["status"] != "UPDATING":
             return
         addon["modifiedAt"] = eks.account.clock.timestamp()
-        if conflict:
-            addon["status"] = "UPDATE_FAILED"
-            addon["health"] = {"issues": [_conflict(name)]}
-            update["status"] = "Failed"
-            update["errors"] = [
-                {"errorCode": "ConfigurationConflict", "errorMessage": _conflict(name)["message"]}
-            ]
-            return
-        cluster.self_managed.discard(name)
-        addon["addonVersion"] = version
+        wanted = {**addon, "addonVersion": version}
         for key in ("serviceAccountRoleArn", "configurationValues"):
             if parameters.get(key) is not None:
-                addon[key] = parameters[key]
+                wanted[key] = parameters[key]
+        overwrite = parameters.get("resolveConflicts") == "OVERWRITE"
+        issue = _conflict(name) if conflict else None
+        issue = issue or addon_health.obstacle(eks, cluster, wanted, overwrite=overwrite)
+        if issue is not None:
+            addon["status"] = "UPDATE_FAILED"
+            addon["health"] = {"issues": [issue]}
+            update["status"] = "Failed"
+            update["errors"] = [{"errorCode": issue["code"], "errorMessage": issue["message"]}]
+            return
+        cluster.self_managed.discard(name)
+        addon.update(wanted)
+        addon["waits"] = True
         addon_health.settle(eks, cluster, addon)
 
     shown = {
@@ -223,7 +227,7 @@ def delete_addon(eks: EksBackend, parameters: dict[str, Any]) -> dict[str, Any]:
         if preserve:
             cluster.self_managed.add(name)
         else:
-            addon_health.take_away(cluster, name)
+            addon_health.take_away(eks, cluster, addon)
 
     eks.account.clock.after(durations.seconds("eks.addon.delete"), gone)
     return {"addon": _shown(addon)}

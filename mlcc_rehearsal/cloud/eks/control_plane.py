@@ -10,6 +10,7 @@ from mlcc_rehearsal.cloud.ec2.interfaces import make_interface, remove_interface
 from mlcc_rehearsal.cloud.ec2.network import ec2_of
 from mlcc_rehearsal.cloud.eks.kubernetes import ClusterKubernetes
 from mlcc_rehearsal.cloud.eks.models import Cluster, EksBackend
+from mlcc_rehearsal.cloud.operator.loop import watch
 
 # EKS spreads two interfaces over the subnets. Source: Amazon EKS user guide, networking requirements
 # ("EKS creates 2-4 elastic network interfaces").
@@ -36,6 +37,7 @@ def start(eks: EksBackend, cluster: Cluster) -> None:
     cluster.description["endpoint"] = cluster.kubernetes.endpoint
     cluster.description["certificateAuthority"] = {"data": cluster.kubernetes.certificate_authority_data}
     cluster.kubernetes.lay_down_self_managed(cluster)
+    watch(eks, cluster)
 
 
 def stop(eks: EksBackend, cluster: Cluster) -> None:

@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from mlcc_rehearsal.cloud.eks.models import Cluster, EksBackend
     from mlcc_rehearsal.kubernetes_api.objects import ObjectStore
 
+# Kubernetes' own components write to everybody's objects.
+_KUBERNETES = ("kube-controller-manager", "kube-scheduler", "kube-apiserver", "kubelet")
+
 
 class ClusterKubernetes:
     """One cluster's Kubernetes API.  Without one (``CloudOptions.kubernetes`` false) it keeps nothing.
@@ -78,8 +81,40 @@ class ClusterKubernetes:
         for each in objects:
             metadata = each["metadata"]
             key = (each["apiVersion"], each["kind"], metadata.get("namespace"), metadata["name"])
-            if self._api.objects.get(*key) is not None:
+            try:
+                found = self._api.objects.get(*key)
+            except LookupError:
+                continue  # its definition is gone, and so is it
+            if found is not None:
                 self._api.objects.delete(*key)
+
+    def is_foreign(self, wanted: dict[str, Any]) -> bool:
+        """Whether an object of this name is there that somebody else applied; namespaces are everybody's."""
+        if self._api is None or wanted["kind"] == "Namespace":
+            return False
+        from mlcc_rehearsal.kubernetes_api.objects import MANAGER
+
+        metadata = wanted["metadata"]
+        try:
+            found = self._api.objects.get(
+                wanted["apiVersion"], wanted["kind"], metadata.get("namespace"), metadata["name"]
+            )
+        except LookupError:
+            return False  # its definition is not there yet
+        managers = {
+            entry.get("manager") for entry in (found or {}).get("metadata", {}).get("managedFields", [])
+        }
+        return bool(managers - {MANAGER, *_KUBERNETES})
+
+    def has_room_for(self, tolerated: tuple[str, ...]) -> bool:
+        """Whether a ready node takes pods that tolerate taints with these keys."""
+        if self._api is None:
+            return False
+        from mlcc_rehearsal.kubernetes_api.scheduling import node_is_ready, obstacle
+
+        pod = {"spec": {"tolerations": [{"key": key, "operator": "Exists"} for key in tolerated]}}
+        nodes = self._api.objects.list("v1", "Node")
+        return any(node_is_ready(node) and not obstacle(pod, node) for node in nodes)
 
     def config_map(self, namespace: str, name: str) -> dict[str, Any] | None:
         """A ConfigMap, or None."""

@@ -8,6 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from mlcc_rehearsal.cloud.operator import prerequisites
+
 
 @dataclass(frozen=True)
 class Workload:
@@ -66,7 +68,7 @@ def of_addon(addon: str, *, version: str, on_fargate: bool) -> list[dict[str, An
                 {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": workload.namespace}}
             )
         objects.append(_controller(workload, version, on_fargate=on_fargate and workload.replicas > 0))
-    return objects
+    return [*objects, *prerequisites.objects(addon)]
 
 
 def _controller(workload: Workload, version: str, *, on_fargate: bool) -> dict[str, Any]:
