@@ -15,8 +15,7 @@ from pulumi import dynamic
 
 from mlcc_infra.account import cluster_access
 from mlcc_infra.account.cluster_access import Ensured
-from mlcc_infra.account.session import AccountSession
-from mlcc_infra.errors import UserError
+from mlcc_infra.components.dynamic_provider import guarded_session, one_message
 
 
 @final
@@ -39,17 +38,6 @@ class AccessArgs:
     aws_profile: str | None = None
 
 
-def _session(props: Mapping[str, Any]) -> AccountSession:
-    session = AccountSession(region=props["region"], aws_profile=props.get("aws_profile"))
-    found = session.identity().account
-    if found != props["account"]:
-        raise UserError(
-            f"This stack belongs to account {props['account']}; the credentials are for {found}.",
-            remedy="Set mlcc:awsProfile, or log in to the right account.",
-        )
-    return session
-
-
 def _before(props: Mapping[str, Any]) -> dict[str, Ensured]:
     return {entry["principal_arn"]: Ensured(**entry) for entry in props.get("entries", [])}
 
@@ -60,25 +48,28 @@ class AccessProvider(dynamic.ResourceProvider):
     # The stored class holds no secret; leaving it readable keeps the state free of encrypted values.
     serialize_as_secret_always = False
 
+    @one_message
     def create(self, props: dict[str, Any]) -> dynamic.CreateResult:
         """Ensure every admin and ask the cluster whether the caller is one."""
         return dynamic.CreateResult(id_=f"{props['cluster_name']}/access", outs=self._ensure(props, {}))
 
+    @one_message
     def update(self, _id: str, _olds: dict[str, Any], _news: dict[str, Any]) -> dynamic.UpdateResult:
         """Ensure the admins of now, and take away what earlier runs made for others."""
         same_cluster = _olds.get("cluster_identity") == _news["cluster_identity"]
         before = _before(_olds) if same_cluster else {}
         outs = self._ensure(_news, before)
-        session = _session(_news)
+        session = guarded_session(_news)
         for principal, ensured in before.items():
             if principal not in _news["admins"]:
                 policy = cluster_access.admin_policy_arn(_news["partition"])
                 cluster_access.remove_admin(session, _news["cluster_name"], policy, ensured)
         return dynamic.UpdateResult(outs=outs)
 
+    @one_message
     def read(self, id_: str, props: dict[str, Any]) -> dynamic.ReadResult:
         """Look who is admin now; a missing one shows as a difference."""
-        session = _session(props)
+        session = guarded_session(props)
         policy = cluster_access.admin_policy_arn(props["partition"])
         present = cluster_access.present_admins(session, props["cluster_name"], policy, props["admins"])
         return dynamic.ReadResult(id_=id_, outs={**props, "present": present})
@@ -93,15 +84,16 @@ class AccessProvider(dynamic.ResourceProvider):
             changes=bool(changed or replaces), replaces=replaces, delete_before_replace=True
         )
 
+    @one_message
     def delete(self, _id: str, _props: dict[str, Any]) -> None:
         """Delete the entries that were made here; the cluster may be gone already."""
-        session = _session(_props)
+        session = guarded_session(_props)
         policy = cluster_access.admin_policy_arn(_props["partition"])
         for ensured in _before(_props).values():
             cluster_access.remove_admin(session, _props["cluster_name"], policy, ensured)
 
     def _ensure(self, props: Mapping[str, Any], before: Mapping[str, Ensured]) -> dict[str, Any]:
-        session = _session(props)
+        session = guarded_session(props)
         cluster = props["cluster_name"]
         policy = cluster_access.admin_policy_arn(props["partition"])
         entries = [
