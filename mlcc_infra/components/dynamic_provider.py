@@ -8,8 +8,10 @@ from __future__ import annotations
 import contextlib
 import functools
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ParamSpec, TypeVar
+
+from pulumi.runtime.rpc import UNKNOWN
 
 from mlcc_infra.account.session import AccountSession
 from mlcc_infra.errors import UserError
@@ -31,6 +33,11 @@ def guarded_session(props: Mapping[str, Any]) -> AccountSession:
             remedy="Set mlcc:awsProfile, or log in to the right account.",
         )
     return session
+
+
+def replaced(olds: Mapping[str, Any], news: Mapping[str, Any], keys: Sequence[str]) -> list[str]:
+    """Those of the keys whose value is another. One that is not known yet shows no replacement."""
+    return [key for key in keys if news.get(key) not in (UNKNOWN, olds.get(key))]
 
 
 def one_message(method: Callable[P, R]) -> Callable[P, R]:

@@ -16,7 +16,7 @@ from pulumi import dynamic
 from mlcc_infra.account import instance_groups
 from mlcc_infra.account.instance_group_plan import WantedGroup
 from mlcc_infra.account.instance_groups import Outcome, Request
-from mlcc_infra.components.dynamic_provider import guarded_session, one_message, progress
+from mlcc_infra.components.dynamic_provider import guarded_session, one_message, progress, replaced
 from mlcc_infra.profile.hyperpod import HyperPod, InstanceGroup
 
 
@@ -119,7 +119,7 @@ class InstanceGroupsProvider(dynamic.ResourceProvider):
         """Other groups wanted, another cluster under the same name, or a cluster that was changed by hand."""
         compared = ("cluster_arn", "eks_cluster_name", "groups", "aws_profile")
         changed = bool(_olds.get("drift")) or any(_olds.get(key) != _news.get(key) for key in compared)
-        replaces = [key for key in ("cluster_name", "account", "region") if _olds.get(key) != _news.get(key)]
+        replaces = replaced(_olds, _news, ("cluster_name", "account", "region"))
         return dynamic.DiffResult(
             changes=bool(changed or replaces), replaces=replaces, delete_before_replace=True
         )

@@ -14,7 +14,7 @@ import pulumi
 from pulumi import dynamic
 
 from mlcc_infra.account import cluster_client, operator_watcher
-from mlcc_infra.components.dynamic_provider import guarded_session, one_message, progress
+from mlcc_infra.components.dynamic_provider import guarded_session, one_message, progress, replaced
 from mlcc_infra.errors import UserError
 
 
@@ -87,9 +87,7 @@ class OperatorReadyProvider(dynamic.ResourceProvider):
         changed = _olds.get("state") != operator_watcher.ACTIVE or any(
             _olds.get(key) != _news.get(key) for key in compared
         )
-        replaces = [
-            key for key in ("eks_cluster_name", "account", "region") if _olds.get(key) != _news.get(key)
-        ]
+        replaces = replaced(_olds, _news, ("eks_cluster_name", "account", "region"))
         return dynamic.DiffResult(
             changes=bool(changed or replaces), replaces=replaces, delete_before_replace=True
         )
