@@ -13,6 +13,8 @@ from typing import Any
 from moto.core.base_backend import BackendDict
 from moto.ec2.models import ec2_backends
 from moto.eks.models import eks_backends
+from moto.elb.models import elb_backends
+from moto.elbv2.models import elbv2_backends
 from moto.iam.models import iam_backends
 from moto.s3.models import s3_backends
 from moto.ssm.models import ssm_backends
@@ -21,6 +23,7 @@ from moto.sts.models import sts_backends
 from mlcc_rehearsal.cloud.ec2.models import RehearsedEC2Backend
 from mlcc_rehearsal.cloud.eks.models import EksBackend
 from mlcc_rehearsal.cloud.iam.models import RehearsedIAMBackend
+from mlcc_rehearsal.cloud.load_balancers.models import RehearsedELBBackend, RehearsedELBv2Backend
 from mlcc_rehearsal.cloud.s3.models import RehearsedS3Backend
 from mlcc_rehearsal.cloud.ssm.models import RehearsedSSMBackend
 from mlcc_rehearsal.cloud.sts.models import RehearsedSTSBackend
@@ -28,6 +31,8 @@ from mlcc_rehearsal.cloud.sts.models import RehearsedSTSBackend
 _EXTENSIONS: tuple[tuple[Any, type[Any]], ...] = (
     (ec2_backends, RehearsedEC2Backend),
     (eks_backends, EksBackend),
+    (elb_backends, RehearsedELBBackend),
+    (elbv2_backends, RehearsedELBv2Backend),
     (iam_backends, RehearsedIAMBackend),
     (s3_backends, RehearsedS3Backend),
     (ssm_backends, RehearsedSSMBackend),

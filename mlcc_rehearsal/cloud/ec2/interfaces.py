@@ -13,7 +13,7 @@ from mlcc_rehearsal.cloud.account import RehearsedAccount
 from mlcc_rehearsal.cloud.ec2.network import ec2_of
 
 # Accounts that EC2 shows as the owner of an attachment that a service made.
-_REQUESTERS = {"eks": "amazon-eks", "nat": "amazon-vpc", "vpce": "amazon-vpc", "node": None}
+_REQUESTERS = {"eks": "amazon-eks", "nat": "amazon-vpc", "vpce": "amazon-vpc", "elb": "amazon-elb", "node": None}
 
 
 class ServiceInterface(NetworkInterface):
@@ -79,7 +79,7 @@ def make_interface(
 ) -> ServiceInterface:
     """Make an interface that is in use.
 
-    :param managed_by: ``eks``, ``nat``, ``vpce`` or ``node``.
+    :param managed_by: ``eks``, ``nat``, ``vpce``, ``elb`` or ``node``.
     :param instance_id: the instance that it is attached to, for nodes.
     """
     ec2 = ec2_of(account, region)

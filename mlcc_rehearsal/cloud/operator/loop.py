@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from mlcc_rehearsal.cloud.eks import addon_health
 from mlcc_rehearsal.cloud.eks.models import Cluster, EksBackend
+from mlcc_rehearsal.cloud.load_balancers import reconciliation as load_balancers
 from mlcc_rehearsal.cloud.operator.addon import InferenceOperator, controller_of
 from mlcc_rehearsal.cloud.operator.settings import ADDON
 from mlcc_rehearsal.kubernetes_api.scheduling import node_is_ready
@@ -68,6 +69,7 @@ class ClusterLoop:
         controller = controller_of(self._eks, self._cluster)
         if controller is not None:
             waiting = controller.look(store)
+        waiting = load_balancers.reconcile(self._eks, self._cluster, store) or waiting
         addon = self._cluster.addons.get(ADDON)
         if addon is not None:
             waiting = OPERATOR.judge(self._eks, self._cluster, addon) or waiting
