@@ -10,6 +10,7 @@ from __future__ import annotations
 import threading
 from typing import Any
 
+from moto.cloudformation.models import cloudformation_backends
 from moto.core.base_backend import BackendDict
 from moto.ec2.models import ec2_backends
 from moto.eks.models import eks_backends
@@ -17,14 +18,17 @@ from moto.elb.models import elb_backends
 from moto.elbv2.models import elbv2_backends
 from moto.iam.models import iam_backends
 from moto.s3.models import s3_backends
+from moto.sagemaker.models import sagemaker_backends
 from moto.ssm.models import ssm_backends
 from moto.sts.models import sts_backends
 
+from mlcc_rehearsal.cloud.cloudformation.models import RehearsedCloudFormationBackend
 from mlcc_rehearsal.cloud.ec2.models import RehearsedEC2Backend
 from mlcc_rehearsal.cloud.eks.models import EksBackend
 from mlcc_rehearsal.cloud.iam.models import RehearsedIAMBackend
 from mlcc_rehearsal.cloud.load_balancers.models import RehearsedELBBackend, RehearsedELBv2Backend
 from mlcc_rehearsal.cloud.s3.models import RehearsedS3Backend
+from mlcc_rehearsal.cloud.sagemaker.models import RehearsedSageMakerBackend
 from mlcc_rehearsal.cloud.ssm.models import RehearsedSSMBackend
 from mlcc_rehearsal.cloud.sts.models import RehearsedSTSBackend
 
@@ -37,6 +41,8 @@ _EXTENSIONS: tuple[tuple[Any, type[Any]], ...] = (
     (s3_backends, RehearsedS3Backend),
     (ssm_backends, RehearsedSSMBackend),
     (sts_backends, RehearsedSTSBackend),
+    (cloudformation_backends, RehearsedCloudFormationBackend),
+    (sagemaker_backends, RehearsedSageMakerBackend),
 )
 
 

@@ -9,13 +9,25 @@ The file holds a list (or a mapping with the key ``faults``) of entries::
       share: 0.25                  # or: this share of them, evenly spread (every fourth)
       after: 120                   # from this modelled second on, optional
       until: 600                   # up to this modelled second, optional
-      effect: error                # error | throttle | delay
+      effect: error                # error | throttle | delay | no-capacity | quota
       code: ServiceUnavailableException
       message: try again           # optional
       status: 503                  # optional; the service's model knows its own codes' statuses
       seconds: 30                  # for delay: modelled seconds before the call is carried out
 
 A fault with ``effect: error`` keeps the call from being carried out.
+
+Three kinds strike no call, but what happens between calls::
+
+    - effect: no-capacity          # EC2 has none of a type, for as long as after/until say
+      match: {InstanceType: ml.g5.8xlarge, AvailabilityZone: us-west-2a}    # shell patterns; zone optional
+    - effect: quota                # "<type> for cluster usage" of the account
+      match: {InstanceType: ml.g6.12xlarge}
+      limit: 0
+    - service: cloudformation-resource    # a resource of a stack, by its logical id
+      operation: HelmCustomResource
+      effect: error
+      code: InternalFailure
 """
 
 from __future__ import annotations
@@ -40,6 +52,9 @@ _THROTTLES = {
 }
 _THROTTLE = ("ThrottlingException", "Rate exceeded", 400)
 
+# The service of a fault that strikes resources of stacks.
+RESOURCE = "cloudformation-resource"
+
 
 class Fault(BaseModel):
     """One entry of a fault file."""
@@ -53,31 +68,52 @@ class Fault(BaseModel):
     share: float | None = Field(default=None, gt=0, le=1)
     after: float = 0.0
     until: float | None = None
-    effect: Literal["error", "throttle", "delay"] = "error"
+    effect: Literal["error", "throttle", "delay", "no-capacity", "quota"] = "error"
     code: str | None = None
     message: str = "an error of the fault file"
     status: int | None = Field(default=None, ge=400, le=599)
     seconds: float = Field(default=0.0, ge=0)
+    limit: int | None = Field(default=None, ge=0)
     seen: int = Field(default=0, exclude=True)
 
     @model_validator(mode="after")
     def _complete(self) -> Fault:
         if self.effect == "error" and not self.code:
             raise ValueError("effect 'error' needs a code")
+        if (self.effect == "quota") != (self.limit is not None):
+            raise ValueError("effect 'quota', and no other, needs a limit")
         if self.calls is not None and self.share is not None:
             raise ValueError("give calls or share, not both")
         return self
 
     def applies(self, request: NamedRequest, now: float) -> bool:
         """Whether the fault strikes this call; counts it when it is one of those meant."""
+        if self.effect in ("no-capacity", "quota"):
+            return False
         if not fnmatch.fnmatchcase(request.service, self.service):
             return False
         if not fnmatch.fnmatchcase(request.operation, self.operation):
             return False
         if any(str(request.parameters.get(key)) != str(value) for key, value in self.match.items()):
             return False
-        if now < self.after or (self.until is not None and now > self.until):
+        return self._in_force(now) and self._meant()
+
+    def strikes(self, effect: str, values: dict[str, str], now: float) -> bool:
+        """Whether a fault of this effect holds for these values now; patterns are shell patterns."""
+        if self.effect != effect or not self._in_force(now):
             return False
+        return all(fnmatch.fnmatchcase(values.get(key, ""), str(value)) for key, value in self.match.items())
+
+    def strikes_resource(self, logical_id: str, now: float) -> bool:
+        """Whether the fault strikes a resource of a stack; counts it when it is one of those meant."""
+        if self.service != RESOURCE or not fnmatch.fnmatchcase(logical_id, self.operation):
+            return False
+        return self._in_force(now) and self._meant()
+
+    def _in_force(self, now: float) -> bool:
+        return now >= self.after and (self.until is None or now <= self.until)
+
+    def _meant(self) -> bool:
         self.seen += 1
         if self.calls is not None:
             return self.seen in self.calls
@@ -131,6 +167,21 @@ class Faults:
     def strike(self, request: NamedRequest, now: float) -> list[Fault]:
         """The faults that strike this call."""
         return [fault for fault in self._faults if fault.applies(request, now)]
+
+    def has_capacity(self, instance_type: str, zone: str, now: float) -> bool:
+        """Whether EC2 has instances of a type in a zone now."""
+        values = {"InstanceType": instance_type, "AvailabilityZone": zone}
+        return not any(fault.strikes("no-capacity", values, now) for fault in self._faults)
+
+    def quota(self, instance_type: str, now: float) -> int | None:
+        """The account's quota for a type, or None when no fault sets one."""
+        values = {"InstanceType": instance_type}
+        found = [fault.limit for fault in self._faults if fault.strikes("quota", values, now)]
+        return found[-1] if found else None
+
+    def strike_resource(self, logical_id: str, now: float) -> Fault | None:
+        """The fault that strikes a resource of a stack, or None."""
+        return next((fault for fault in self._faults if fault.strikes_resource(logical_id, now)), None)
 
     def summary(self) -> list[dict[str, Any]]:
         """The faults in force and how many calls each has seen."""

@@ -77,6 +77,8 @@ class Cloud:
             ModelledClock(options.speed, lock),
             lock,
             kubernetes=options.kubernetes,
+            faults=faults,
+            omitted_groups=options.omitted_groups,
         )
         accounts.register(rehearsed)
         extensions.install()

@@ -18,11 +18,16 @@ def validate(shape: Any, parameters: dict[str, Any]) -> None:
 
     :raises InvalidParameterException: naming every constraint that is not satisfied, as AWS words it.
     """
-    found = list(_structure(shape, parameters, ""))
+    found = violations(shape, parameters)
     if not found:
         return
     count = f"{len(found)} validation error{'s' if len(found) > 1 else ''} detected: "
     raise laws.EKS_PARAMETERS.broken(InvalidParameterException(count + "; ".join(found)))
+
+
+def violations(shape: Any, parameters: dict[str, Any]) -> list[str]:
+    """Every constraint of a model that the parameters do not satisfy, as AWS words it."""
+    return list(_structure(shape, parameters, ""))
 
 
 def _structure(shape: Any, value: Any, path: str) -> Iterator[str]:

@@ -8,6 +8,7 @@ from moto.s3.models import S3Backend
 
 from mlcc_rehearsal.cloud import laws
 from mlcc_rehearsal.cloud.errors import AwsError
+from mlcc_rehearsal.cloud.s3 import public_templates
 
 # Names that somebody else has in every rehearsal, so that the refusal can be met on purpose.
 TAKEN_PREFIX = "taken-by-somebody-else"
@@ -25,13 +26,25 @@ class RehearsedS3Backend(S3Backend):
 
     def create_bucket(self, bucket_name: str, region_name: str, *args: Any, **kwargs: Any) -> Any:
         """:raises AwsError: BucketAlreadyExists for a name that another account has."""
-        if bucket_name.startswith(TAKEN_PREFIX):
+        if bucket_name.startswith(TAKEN_PREFIX) or public_templates.bucket_region(bucket_name):
             message = (
                 "The requested bucket name is not available. The bucket namespace is shared by all users of "
                 "the system. Please select a different name and try again."
             )
             raise laws.BUCKET_GLOBAL.broken(AwsError("BucketAlreadyExists", message))
         return super().create_bucket(bucket_name, region_name, *args, **kwargs)
+
+    def get_bucket(self, bucket_name: str) -> Any:
+        """Also answers AWS's own buckets of templates, which anybody may read."""
+        if bucket_name not in self.buckets and public_templates.bucket_region(bucket_name):
+            return public_templates.bucket(bucket_name)
+        return super().get_bucket(bucket_name)
+
+    def put_object(self, bucket_name: str, key_name: str, *args: Any, **kwargs: Any) -> Any:
+        """:raises AwsError: AccessDenied for a bucket of AWS's own."""
+        if bucket_name not in self.buckets and public_templates.bucket_region(bucket_name):
+            raise AwsError("AccessDenied", "Access Denied", status=403)
+        return super().put_object(bucket_name, key_name, *args, **kwargs)
 
     def delete_bucket(self, bucket_name: str) -> Any:
         """:raises AwsError: BucketNotEmpty while objects, versions or delete markers are in it."""

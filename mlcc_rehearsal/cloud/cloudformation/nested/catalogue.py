@@ -1,0 +1,16 @@
+"""The nested templates by file name."""
+
+from mlcc_rehearsal.cloud.cloudformation.nested.eks import EKS
+from mlcc_rehearsal.cloud.cloudformation.nested.helm import HELM_CHART
+from mlcc_rehearsal.cloud.cloudformation.nested.hyperpod import HYPERPOD_PARAM
+from mlcc_rehearsal.cloud.cloudformation.nested.network import (
+    PRIVATE_SUBNETS,
+    S3_ENDPOINT,
+    SECURITY_GROUP,
+    VPC,
+)
+
+TEMPLATES = {
+    each.file: each
+    for each in (VPC, PRIVATE_SUBNETS, SECURITY_GROUP, S3_ENDPOINT, EKS, HELM_CHART, HYPERPOD_PARAM)
+}
