@@ -8,23 +8,17 @@ CreateAccessEntry and AssociateAccessPolicy).
 
 from __future__ import annotations
 
-import base64
-import os
-import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from botocore.exceptions import ClientError
-from botocore.signers import RequestSigner
 
 from mlcc_infra import clock
+from mlcc_infra.account import cluster_client
 from mlcc_infra.account.reader import error_code
 from mlcc_infra.account.session import AccountSession
 
-TOKEN_PREFIX = "k8s-aws-v1."
-TOKEN_SECONDS = 60
-VERIFY_SECONDS = 20.0
 # A principal made seconds ago is unknown to EKS for a while (IAM user guide, eventual consistency).
 NEW_PRINCIPAL_SECONDS = 60.0
 RETRY_INTERVAL_SECONDS = 5.0
@@ -127,64 +121,21 @@ def remove_admin(session: AccountSession, cluster: str, policy_arn: str, ensured
             raise
 
 
-def cluster_token(session: AccountSession, cluster: str) -> str:
-    """A short-lived bearer token, made as `aws eks get-token` makes it: a presigned GetCallerIdentity
-    whose signature covers the cluster's name (aws-iam-authenticator, API authorization from outside)."""
-    sts = session.client("sts")
-    signer: Any = RequestSigner(
-        sts.meta.service_model.service_id,
-        session.region,
-        "sts",
-        "v4",
-        session.credentials(),
-        session.events(),
-    )
-    url: str = signer.generate_presigned_url(
-        {
-            "method": "GET",
-            "url": f"{sts.meta.endpoint_url}/?Action=GetCallerIdentity&Version=2011-06-15",
-            "body": {},
-            "headers": {"x-k8s-aws-id": cluster},
-            "context": {},
-        },
-        region_name=session.region,
-        expires_in=TOKEN_SECONDS,
-        operation_name="",
-    )
-    return TOKEN_PREFIX + base64.urlsafe_b64encode(url.encode()).decode().rstrip("=")
-
-
 def verify_caller_is_admin(session: AccountSession, cluster: Mapping[str, Any]) -> str | None:
     """Ask the cluster itself whether the caller may do everything: None when so, else the reason.
 
     `cluster` is EKS's DescribeCluster answer. One call with a time limit; never raises, because a
     private endpoint that this machine cannot reach is no reason to stop.
     """
-    import kubernetes.client
-    from kubernetes.client.exceptions import ApiException
-    from urllib3.exceptions import HTTPError
-
-    with tempfile.NamedTemporaryFile(suffix=".pem") as authority:
-        authority.write(base64.b64decode(cluster["certificateAuthority"]["data"]))
-        authority.flush()
-        configuration: Any = kubernetes.client.Configuration()
-        configuration.host = cluster["endpoint"]
-        configuration.ssl_ca_cert = authority.name
-        configuration.api_key = {"authorization": f"Bearer {cluster_token(session, cluster['name'])}"}
-        configuration.retries = False
-        # The client reads the proxy from the environment and then forgets which hosts go without one.
-        configuration.no_proxy = os.environ.get("NO_PROXY") or os.environ.get("no_proxy")
-        review = {
-            "apiVersion": "authorization.k8s.io/v1",
-            "kind": "SelfSubjectAccessReview",
-            "spec": {"resourceAttributes": {"group": "*", "resource": "*", "verb": "*"}},
-        }
-        with kubernetes.client.ApiClient(configuration) as client:
-            api: Any = kubernetes.client.AuthorizationV1Api(client)
-            try:
-                answer = api.create_self_subject_access_review(review, _request_timeout=VERIFY_SECONDS)
-            except ApiException as error:
-                return f"the cluster answered {error.status} {error.reason}"
-            except HTTPError as error:
-                return f"the cluster's endpoint could not be reached: {error}"
-    return None if answer.status.allowed else "the cluster knows the caller, but not as an admin"
+    review = {
+        "apiVersion": "authorization.k8s.io/v1",
+        "kind": "SelfSubjectAccessReview",
+        "spec": {"resourceAttributes": {"group": "*", "resource": "*", "verb": "*"}},
+    }
+    try:
+        with cluster_client.connect(session, cluster) as api:
+            answer = api.create("/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", review)
+    except (cluster_client.ClusterRefusedError, cluster_client.ClusterUnreachableError) as error:
+        return str(error)
+    allowed = answer["status"]["allowed"]
+    return None if allowed else "the cluster knows the caller, but not as an admin"

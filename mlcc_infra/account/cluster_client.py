@@ -15,11 +15,14 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from botocore.exceptions import ClientError
+from botocore.signers import RequestSigner
 
 from mlcc_infra.account.reader import error_code
 from mlcc_infra.account.session import AccountSession
 
 REQUEST_SECONDS = 20.0
+TOKEN_PREFIX = "k8s-aws-v1."
+TOKEN_SECONDS = 60
 
 
 class ClusterGoneError(Exception):
@@ -118,6 +121,33 @@ def describe(session: AccountSession, name: str) -> dict[str, Any]:
     return cluster
 
 
+def cluster_token(session: AccountSession, cluster: str) -> str:
+    """A short-lived bearer token, made as `aws eks get-token` makes it: a presigned GetCallerIdentity
+    whose signature covers the cluster's name (aws-iam-authenticator, API authorization from outside)."""
+    sts = session.client("sts")
+    signer: Any = RequestSigner(
+        sts.meta.service_model.service_id,
+        session.region,
+        "sts",
+        "v4",
+        session.credentials(),
+        session.events(),
+    )
+    url: str = signer.generate_presigned_url(
+        {
+            "method": "GET",
+            "url": f"{sts.meta.endpoint_url}/?Action=GetCallerIdentity&Version=2011-06-15",
+            "body": {},
+            "headers": {"x-k8s-aws-id": cluster},
+            "context": {},
+        },
+        region_name=session.region,
+        expires_in=TOKEN_SECONDS,
+        operation_name="",
+    )
+    return TOKEN_PREFIX + base64.urlsafe_b64encode(url.encode()).decode().rstrip("=")
+
+
 @contextlib.contextmanager
 def connect(session: AccountSession, cluster: Mapping[str, Any]) -> Iterator[ClusterApi]:
     """A client of a described cluster, good for a few minutes: its token is short-lived.
@@ -125,8 +155,6 @@ def connect(session: AccountSession, cluster: Mapping[str, Any]) -> Iterator[Clu
     Raises `ClusterUnreachableError` for a cluster that has no endpoint yet.
     """
     import kubernetes.client
-
-    from mlcc_infra.account.cluster_access import cluster_token
 
     authority = (cluster.get("certificateAuthority") or {}).get("data")
     if not cluster.get("endpoint") or not authority:

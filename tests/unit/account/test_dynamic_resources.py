@@ -11,6 +11,7 @@ from typing import Any
 import dill
 import pytest
 from botocore.exceptions import ClientError, EndpointConnectionError
+from pulumi.runtime.rpc import UNKNOWN
 
 from mlcc_infra.components import dynamic_provider
 from mlcc_infra.components import instance_groups as component
@@ -160,6 +161,11 @@ def test_a_cluster_made_anew_under_its_name_is_an_update_that_removes_nothing(sa
 @pytest.mark.parametrize("key", ["cluster_name", "account", "region"])
 def test_another_place_is_another_resource(key: str) -> None:
     assert InstanceGroupsProvider().diff("id", props(), props(**{key: "other"})).replaces == [key]
+
+
+def test_a_name_that_is_not_known_yet_shows_no_replacement() -> None:
+    assert InstanceGroupsProvider().diff("id", props(), props(cluster_name=UNKNOWN)).replaces == []
+    assert InstanceGroupsProvider().diff("id", props(), props(cluster_arn=UNKNOWN)).changes
 
 
 def test_a_cluster_that_is_gone_takes_the_resource_with_it(sagemaker: SageMaker) -> None:

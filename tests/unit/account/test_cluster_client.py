@@ -1,0 +1,54 @@
+"""Talking to a cluster as `aws eks get-token` would, and asking it whether the caller is an admin."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from mlcc_infra.account import cluster_client
+from mlcc_infra.account.cluster_access import verify_caller_is_admin
+from mlcc_infra.account.cluster_client import ClusterGoneError, ClusterRefusedError, ClusterUnreachableError
+from mlcc_rehearsal.kubernetes_api import KubernetesApi
+from tests.unit.account.hyperpod_fakes import Eks, Session, eks_cluster, node
+
+
+def admin() -> Any:
+    return Session()
+
+
+def stranger() -> Any:
+    return Session("AKIASTRANGER0000")
+
+
+def test_the_cluster_itself_says_whether_the_caller_is_an_admin(kubernetes_api: KubernetesApi) -> None:
+    cluster = eks_cluster(kubernetes_api)
+    assert verify_caller_is_admin(admin(), cluster) is None
+    assert "401" in str(verify_caller_is_admin(stranger(), cluster))
+    silent = {**cluster, "endpoint": "https://127.0.0.1:1"}
+    assert "could not be reached" in str(verify_caller_is_admin(admin(), silent))
+
+
+def test_objects_are_listed_made_and_deleted_as_plain_json(kubernetes_api: KubernetesApi) -> None:
+    kubernetes_api.objects.put(node("n"))
+    with cluster_client.connect(admin(), eks_cluster(kubernetes_api)) as api:
+        assert [item["metadata"]["name"] for item in api.items("/api/v1/nodes")] == ["n"]
+        assert api.items("/apis/not.served/v1/things") == []
+        api.create("/api/v1/namespaces", {"metadata": {"name": "team"}})
+        api.delete("/api/v1/nodes/n")
+        api.delete("/api/v1/nodes/n")
+        assert api.items("/api/v1/nodes") == []
+        with pytest.raises(ClusterRefusedError, match='404 Not Found: nodes "n" not found') as refused:
+            api.get("/api/v1/nodes/n")
+        assert refused.value.status == 404
+
+
+def test_a_cluster_without_an_endpoint_and_one_that_is_gone_are_told_apart() -> None:
+    with (
+        pytest.raises(ClusterUnreachableError, match="is CREATING: no endpoint"),
+        cluster_client.connect(admin(), {"name": "demo", "status": "CREATING"}),
+    ):
+        pass
+    nothing: Any = Session(eks=Eks(None))
+    with pytest.raises(ClusterGoneError, match="no EKS cluster demo in us-west-2"):
+        cluster_client.describe(nothing, "demo")
