@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from botocore.exceptions import ClientError
 
 from mlcc_infra.account.lookups.iam import attached_policies, get_role, inline_policies
+from mlcc_infra.account.lookups.s3 import bucket_tags
 from mlcc_infra.account.reader import Reader, error_code
 from mlcc_infra.tagging import OwnerKind, owner_of, tag_list
 
@@ -32,6 +33,18 @@ class RetainedRole:
             *(("attachment", f"{self.name}/{arn}") for arn in self.managed_policy_arns),
             *(("inline policy", f"{self.name}:{name}") for name in self.inline_policies),
         ]
+
+
+@dataclass(frozen=True, kw_only=True)
+class RetainedBucket:
+    """One bucket of ours that is still there, with what is set on it."""
+
+    name: str
+    settings: tuple[str, ...]
+
+    def lines(self) -> list[tuple[str, str]]:
+        """(kind, name) of the bucket and of each of its settings, as lists show them."""
+        return [("bucket", self.name), *((setting, self.name) for setting in self.settings)]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,6 +81,62 @@ def retained_roles(reader: Reader, roles: Iterable[RoleToKeep]) -> list[Retained
             )
         )
     return found
+
+
+_SETTINGS = {
+    "bucket public access block": ("get_public_access_block", "NoSuchPublicAccessBlockConfiguration"),
+    "bucket encryption": ("get_bucket_encryption", "ServerSideEncryptionConfigurationNotFoundError"),
+    "bucket ownership": ("get_bucket_ownership_controls", "OwnershipControlsNotFoundError"),
+    "bucket policy": ("get_bucket_policy", "NoSuchBucketPolicy"),
+}
+
+
+def retained_buckets(reader: Reader, names: Iterable[str]) -> list[RetainedBucket]:
+    """Those of the buckets that exist and carry the profile's tags. Somebody else's bucket is not listed."""
+    found: list[RetainedBucket] = []
+    for name in names:
+        try:
+            tags = bucket_tags(reader, name)
+        except ClientError as error:
+            if error_code(error) in ("403", "AccessDenied"):
+                continue  # the name is taken by another account: it is nothing that this stack left behind
+            raise
+        if tags is None:
+            continue
+        owner = owner_of(tags, profile=reader.profile, region=reader.session.region)
+        if owner.kind is OwnerKind.OURS:
+            found.append(RetainedBucket(name=name, settings=_bucket_settings(reader, name)))
+    return found
+
+
+def _bucket_settings(reader: Reader, name: str) -> tuple[str, ...]:
+    client = reader.session.client("s3")
+    present: list[str] = []
+    for setting, (operation, absent) in _SETTINGS.items():
+        try:
+            getattr(client, operation)(Bucket=name)
+        except ClientError as error:
+            if error_code(error) != absent:
+                raise
+        else:
+            present.append(setting)
+    return tuple(present)
+
+
+def delete_bucket(reader: Reader, bucket: RetainedBucket) -> None:
+    """Empty a bucket, versions and delete markers included, and delete it.
+
+    S3 refuses to delete a bucket that holds either (S3 API reference, DeleteBucket).
+    """
+    client = reader.session.client("s3")
+    for page in client.get_paginator("list_object_versions").paginate(Bucket=bucket.name):
+        objects = [
+            {"Key": item["Key"], "VersionId": item["VersionId"]}
+            for item in (*page.get("Versions", []), *page.get("DeleteMarkers", []))
+        ]
+        if objects:
+            client.delete_objects(Bucket=bucket.name, Delete={"Objects": objects, "Quiet": True})
+    client.delete_bucket(Bucket=bucket.name)
 
 
 def delete_role(reader: Reader, role: RetainedRole) -> None:

@@ -33,23 +33,26 @@ def destroy(
         )
     if not force_delete:
         return
-    from mlcc_infra.account.retained import delete_role
+    from mlcc_infra.account.retained import delete_bucket, delete_role
     from mlcc_infra.targets.retention import read_retained
 
-    reader, roles = read_retained(profile)
-    if not roles:
+    retained = read_retained(profile)
+    if not retained.lines():
         typer.echo(f"{stack} has left nothing in the account.")
         return
-    for role in roles:
-        for kind, name in role.lines():
-            typer.echo(f"  {kind}  {name}")
+    for kind, name in retained.lines():
+        typer.echo(f"  {kind}  {name}")
+    for role in retained.roles:
         for arn in role.foreign_policies:
-            typer.echo(f"    {arn} was attached by somebody else and is detached with it")
+            typer.echo(f"  {arn} was attached to {role.name} by somebody else and is detached with it")
     if not yes and not typer.confirm(f"Delete these from the account of {stack}?"):
         raise CommandError("nothing more was deleted", code=ExitCode.INTERRUPTED)
-    for role in roles:
-        delete_role(reader, role)
+    for role in retained.roles:
+        delete_role(retained.reader, role)
         typer.echo(f"deleted role {role.name}")
+    for bucket in retained.buckets:
+        delete_bucket(retained.reader, bucket)
+        typer.echo(f"deleted bucket {bucket.name} with everything in it")
 
 
 def _pulumi() -> tuple[str, dict[str, str]]:

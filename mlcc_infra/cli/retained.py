@@ -17,8 +17,7 @@ def retained(
     """List the resources that destroy leaves in the account, read from the account itself."""
     from mlcc_infra.targets.retention import read_retained
 
-    _, roles = read_retained(profile_of(stack))
-    lines = [line for role in roles for line in role.lines()]
+    lines = read_retained(profile_of(stack)).lines()
     if as_json:
         typer.echo(json.dumps([{"kind": kind, "name": name} for kind, name in lines], indent=2))
         return

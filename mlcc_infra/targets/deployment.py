@@ -3,27 +3,31 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 import pulumi
 import pulumi_aws as aws
+from botocore.exceptions import BotoCoreError, ClientError
 from pulumi.runtime import get_config_env
 from pulumi.runtime.config import CONFIG
 
-from mlcc_infra.account.decisions import AdoptMode, Decision, Decisions, decide_all
+from mlcc_infra.account.decisions import AdoptMode, Decision, Decisions, Wanted, decide_all
+from mlcc_infra.account.hyperpod_checks import wait_until_stable
 from mlcc_infra.account.inventory import take_inventory
-from mlcc_infra.account.preflight import CheckResult, Verdict, refuse_if_any, run_checks
+from mlcc_infra.account.preflight import Check, CheckResult, Verdict, refuse_if_any, run_checks
 from mlcc_infra.account.recorded_state import RecordedState
 from mlcc_infra.components.base import StackContext
 from mlcc_infra.errors import UserError
 from mlcc_infra.profile import KINDS, Profile, load_profile
+from mlcc_infra.targets import hyperpod_eks_plan, operator_only_plan, vanilla_eks_plan
+from mlcc_infra.targets.hyperpod_eks import create_hyperpod_eks
+from mlcc_infra.targets.operator_only import create_operator_only
 from mlcc_infra.targets.survey import Survey, take_survey
 from mlcc_infra.targets.vanilla_eks import create_vanilla_eks
-from mlcc_infra.targets.vanilla_eks_plan import TARGET as VANILLA_EKS
-from mlcc_infra.targets.vanilla_eks_plan import VanillaEksPlan, plan_vanilla_eks
 
 AWS_PROVIDER_NAME = "aws"
 IMPORTS_SHOWN = 12
@@ -31,10 +35,15 @@ IMPORTS_SHOWN = 12
 
 @dataclass(frozen=True, kw_only=True)
 class DeploymentPlan:
-    """What a run is going to do, decided and checked, before anything is registered."""
+    """What a run is going to do, decided and checked, before anything is registered.
+
+    One plan a target, None for those that the profile does not ask for.
+    """
 
     survey: Survey
-    vanilla_eks: VanillaEksPlan
+    vanilla_eks: vanilla_eks_plan.VanillaEksPlan | None
+    hyperpod_eks: hyperpod_eks_plan.HyperPodEksPlan | None
+    operator_only: operator_only_plan.OperatorOnlyPlan | None
     decisions: Decisions
     results: tuple[CheckResult, ...]
 
@@ -45,27 +54,56 @@ def plan_deployment(profile: Profile, *, recorded: RecordedState | None = None) 
     The results hold every verdict, refusals included; nothing is raised for those. Raises `UserError` when
     there is nothing to plan with: no credentials, a wrong account, an unreadable state.
     """
-    unsupported = [target for target in profile.targets if target != VANILLA_EKS]
-    if unsupported:
-        raise UserError(
-            f"This release deploys {VANILLA_EKS}; the profile asks for {', '.join(unsupported)} too.",
-            remedy=f"Set mlcc:targets to [{VANILLA_EKS}] in stacks/Pulumi.{profile.stack}.yaml.",
-        )
     survey = take_survey(profile, recorded=recorded)
-    plan = plan_vanilla_eks(survey)
+    with _readable():
+        vanilla = vanilla_eks_plan.plan_vanilla_eks(survey) if profile.has(vanilla_eks_plan.TARGET) else None
+        hyperpod = (
+            hyperpod_eks_plan.plan_hyperpod_eks(survey) if profile.has(hyperpod_eks_plan.TARGET) else None
+        )
+        operator = (
+            operator_only_plan.plan_operator_only(survey) if profile.has(operator_only_plan.TARGET) else None
+        )
+    plans = [plan for plan in (vanilla, hyperpod, operator) if plan is not None]
+    wanted: list[Wanted] = [item for plan in plans for item in plan.wanted]
+    checks: list[Check] = [check for plan in plans for check in plan.checks]
     with ThreadPoolExecutor(1, thread_name_prefix="checks") as pool:
-        checking = pool.submit(run_checks, plan.checks)
-        facts = take_inventory(survey.reader, plan.wanted)
+        checking = pool.submit(run_checks, checks)
+        facts = take_inventory(survey.reader, wanted)
         checked = checking.result()
-    decisions = decide_all(plan.wanted, facts, survey.recorded.resources, _adopt_modes(profile))
+    decisions = decide_all(wanted, facts, survey.recorded.resources, _adopt_modes(profile))
     results = (
         *_profile_warnings(profile),
-        *plan.results,
+        *(result for plan in plans for result in plan.results),
         *checked,
         *(_refusal(decision) for decision in decisions.refused),
         *(_unknown(decision) for decision in decisions.warnings),
     )
-    return DeploymentPlan(survey=survey, vanilla_eks=plan, decisions=decisions, results=results)
+    return DeploymentPlan(
+        survey=survey,
+        vanilla_eks=vanilla,
+        hyperpod_eks=hyperpod,
+        operator_only=operator,
+        decisions=decisions,
+        results=results,
+    )
+
+
+@contextmanager
+def _readable() -> Iterator[None]:
+    """A plan needs some answers of AWS (zones, a stack as it is); without them it is one clear error."""
+    try:
+        yield
+    except ClientError as error:
+        detail = error.response.get("Error", {})
+        raise UserError(
+            f"AWS refused {error.operation_name}, without which nothing can be planned: "
+            f"{detail.get('Code')}: {detail.get('Message')}",
+            remedy="Give the caller that permission, or run again when AWS answers.",
+        ) from error
+    except BotoCoreError as error:
+        raise UserError(
+            f"AWS could not be asked: {error}", remedy="Check the network and the region, and run again."
+        ) from error
 
 
 def _adopt_modes(profile: Profile) -> dict[str, AdoptMode]:
@@ -118,7 +156,14 @@ def deploy(profile: Profile) -> None:
         profile=profile.aws_profile,
         allowed_account_ids=[survey.identity.account],
     )
-    create_vanilla_eks(profile, plan.vanilla_eks, context=context, provider=provider)
+    if plan.vanilla_eks is not None:
+        create_vanilla_eks(profile, plan.vanilla_eks, context=context, provider=provider)
+    if plan.hyperpod_eks is not None:
+        if not pulumi.runtime.is_dry_run():
+            wait_until_stable(survey.reader.session, survey.names.hyperpod_stack, pulumi.log.info)
+        create_hyperpod_eks(profile, plan.hyperpod_eks, context=context, provider=provider)
+    if plan.operator_only is not None:
+        create_operator_only(profile, plan.operator_only, context=context, provider=provider)
 
 
 def _say(plan: DeploymentPlan) -> None:

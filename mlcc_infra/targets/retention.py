@@ -2,22 +2,56 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from mlcc_infra.account.reader import Reader
-from mlcc_infra.account.retained import RetainedRole, RoleToKeep, retained_roles
+from mlcc_infra.account.retained import (
+    RetainedBucket,
+    RetainedRole,
+    RoleToKeep,
+    retained_buckets,
+    retained_roles,
+)
 from mlcc_infra.account.session import AccountSession
+from mlcc_infra.naming import Names
 from mlcc_infra.policies import SERVICE_ROLES, RoleContext, needed
 from mlcc_infra.profile import Profile
 
 
-def read_retained(profile: Profile) -> tuple[Reader, list[RetainedRole]]:
-    """Look into the account for what the profile's targets retain; the reader is for what follows."""
+@dataclass(frozen=True, kw_only=True)
+class Retained:
+    """What the account still holds of a profile on purpose; `reader` is for what follows."""
+
+    reader: Reader
+    roles: list[RetainedRole]
+    buckets: list[RetainedBucket]
+
+    def lines(self) -> list[tuple[str, str]]:
+        """(kind, name) of every resource."""
+        return [line for item in (*self.roles, *self.buckets) for line in item.lines()]
+
+
+def read_retained(profile: Profile) -> Retained:
+    """Look into the account for what the profile's targets retain. Raises `UserError` without credentials."""
     session = AccountSession(region=profile.region, aws_profile=profile.aws_profile)
     identity = session.identity()
-    context = RoleContext(names=profile.names(identity.account), partition=identity.partition)
+    names = profile.names(identity.account)
+    context = RoleContext(names=names, partition=identity.partition)
     reader = Reader(session, profile=profile.name)
     roles = [
         RoleToKeep(name=entry.role_name(context), managed_policy_arns=entry.managed_policy_arns(context))
         for entry in needed(SERVICE_ROLES, profile.targets).values()
         if entry.retained
     ]
-    return reader, retained_roles(reader, roles)
+    return Retained(
+        reader=reader,
+        roles=retained_roles(reader, roles),
+        buckets=retained_buckets(reader, _tls_buckets(profile, names)),
+    )
+
+
+def _tls_buckets(profile: Profile, names: Names) -> list[str]:
+    if not (profile.has("hyperpod-eks") or profile.has("operator-only")):
+        return []
+    given = [profile.operator.tls_bucket] if profile.operator.tls_bucket else []
+    return [*given, names.tls_bucket, names.predecessor_tls_bucket]

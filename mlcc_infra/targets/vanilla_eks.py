@@ -8,6 +8,7 @@ import pulumi
 
 from mlcc_infra.components.base import StackContext
 from mlcc_infra.components.cluster_charts import ClusterCharts, ClusterChartsArgs
+from mlcc_infra.components.cluster_drain import ClusterDrain, ClusterDrainArgs
 from mlcc_infra.components.eks_base import EksBase, EksBaseArgs
 from mlcc_infra.components.published_outputs import PublishedOutputs, PublishedOutputsArgs
 from mlcc_infra.components.service_account_role import ServiceAccountRole, ServiceAccountRoleArgs
@@ -33,6 +34,7 @@ class VanillaEksResources:
     base: EksBase
     service_account_roles: dict[str, ServiceAccountRole]
     charts: ClusterCharts | None
+    drain: ClusterDrain
     outputs: PublishedOutputs
 
 
@@ -74,6 +76,18 @@ def create_vanilla_eks(
         for role in plan.service_account_roles
     }
     charts = _charts(profile, base, account_roles, context)
+    drain = ClusterDrain(
+        f"{BASE}-drain",
+        ClusterDrainArgs(
+            cluster_name=base.cluster_name,
+            cluster_identity=base.issuer,
+            account=context.names.account,
+            region=context.names.region,
+            aws_profile=context.aws_profile,
+        ),
+        # Last to come and so first to go: while it works, nodes, add-ons and controllers are still there.
+        opts=pulumi.ResourceOptions(parent=base, depends_on=[*_running(base), *([charts] if charts else [])]),
+    )
     values = _published_values(roles, base, account_roles)
     outputs = PublishedOutputs(
         OUTPUTS,
@@ -85,7 +99,12 @@ def create_vanilla_eks(
         pulumi.export(f"eks.{key}", values[key])
     pulumi.export("eks.kubeconfig", base.kubeconfig)
     return VanillaEksResources(
-        roles=roles, base=base, service_account_roles=account_roles, charts=charts, outputs=outputs
+        roles=roles,
+        base=base,
+        service_account_roles=account_roles,
+        charts=charts,
+        drain=drain,
+        outputs=outputs,
     )
 
 
@@ -96,12 +115,7 @@ def _charts(
         return None
     controller = roles.get(ALB_ROLE)
     # Pods need nodes and DNS; on the way down the charts go before both, and before access does.
-    after = [
-        *base.resources.node_groups.values(),
-        *base.resources.addons.values(),
-        base.resources.access,
-        *(controller.policies if controller else ()),
-    ]
+    after = [*_running(base), *(controller.policies if controller else ())]
     return ClusterCharts(
         CHARTS,
         ClusterChartsArgs(
@@ -115,6 +129,13 @@ def _charts(
         ),
         context=context,
     )
+
+
+def _running(base: EksBase) -> list[pulumi.Resource]:
+    """What pods need, and who may reach the cluster."""
+    resources = base.resources
+    fargate = [resources.fargate_profile] if resources.fargate_profile else []
+    return [*resources.node_groups.values(), *fargate, *resources.addons.values(), resources.access]
 
 
 def _published_values(

@@ -1,0 +1,162 @@
+"""Target `hyperpod-eks`: HyperPod from AWS's template, its instance groups, and the inference operator."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pulumi
+
+from mlcc_infra.components.access import Access, AccessArgs
+from mlcc_infra.components.base import StackContext
+from mlcc_infra.components.cluster_marks import ClusterMarks, ClusterMarksArgs
+from mlcc_infra.components.eks_base import ACCESS
+from mlcc_infra.components.hyperpod_native import STACK, HyperPodNativeArgs, HyperPodNativeFromTemplate
+from mlcc_infra.components.instance_groups import InstanceGroups, InstanceGroupsArgs, wanted_groups
+from mlcc_infra.components.published_outputs import PublishedOutputs, PublishedOutputsArgs
+from mlcc_infra.components.service_roles import ServiceRoles
+from mlcc_infra.profile import Profile
+from mlcc_infra.targets.hyperpod_eks_plan import (
+    INSTANCE_ROLE,
+    MODULE,
+    NATIVE,
+    OUTPUTS,
+    ROLE_OUTPUTS,
+    ROLES,
+    HyperPodEksPlan,
+)
+from mlcc_infra.targets.operator_stage import OperatorCluster, OperatorStage, create_operator_stage
+
+
+@dataclass(frozen=True, kw_only=True)
+class HyperPodEksResources:
+    """The components of the target; `operator` is None where the template installs it."""
+
+    roles: ServiceRoles
+    native: HyperPodNativeFromTemplate
+    groups: InstanceGroups
+    marks: ClusterMarks
+    access: Access
+    operator: OperatorStage | None
+    outputs: PublishedOutputs
+
+
+def create_hyperpod_eks(
+    profile: Profile, plan: HyperPodEksPlan, *, context: StackContext, provider: pulumi.ProviderResource
+) -> HyperPodEksResources:
+    """Register the target's components under an explicit aws provider, and export their outputs."""
+    options = pulumi.ResourceOptions(providers=[provider])
+    roles = ServiceRoles(ROLES, plan.roles, context=context, opts=options)
+    native = HyperPodNativeFromTemplate(
+        NATIVE,
+        HyperPodNativeArgs(
+            template_url=plan.template_url,
+            parameters=plan.parameters,
+            zone_count=plan.zone_count,
+            role_policies=roles.policies,
+            replacement_trigger=plan.replacement_trigger,
+            keep_failed=profile.hyperpod.template.keep_failed,
+        ),
+        context=context,
+        opts=options,
+    )
+    stack = native.resources.stack
+    groups = InstanceGroups(
+        f"{NATIVE}-instance-groups",
+        InstanceGroupsArgs(
+            cluster_name=native.cluster_name,
+            cluster_arn=native.cluster_arn,
+            eks_cluster_name=native.eks_cluster_name,
+            account=context.names.account,
+            region=context.names.region,
+            groups=wanted_groups(profile.hyperpod),
+            aws_profile=context.aws_profile,
+        ),
+        opts=pulumi.ResourceOptions(parent=native, depends_on=[stack]),
+    )
+    marks = ClusterMarks(
+        f"{NATIVE}-marks",
+        ClusterMarksArgs(
+            eks_cluster_arn=native.eks_cluster_arn,
+            hyperpod_cluster_arn=native.cluster_arn,
+            tags=native.tags(STACK, "stack", name=False),
+            account=context.names.account,
+            region=context.names.region,
+            aws_profile=context.aws_profile,
+        ),
+        opts=pulumi.ResourceOptions(parent=native, depends_on=[stack]),
+    )
+    access = Access(
+        f"{NATIVE}-access",
+        AccessArgs(
+            cluster_name=native.eks_cluster_name,
+            cluster_identity=native.issuer,
+            account=context.names.account,
+            region=context.names.region,
+            partition=context.partition,
+            aws_profile=context.aws_profile,
+            admins=plan.admins,
+            tags=native.tags(ACCESS, "access", name=False),
+        ),
+        opts=pulumi.ResourceOptions(parent=native, depends_on=[stack]),
+    )
+    operator = None
+    if plan.operator is not None:
+        operator = create_operator_stage(
+            profile,
+            plan.operator,
+            OperatorCluster(
+                eks_cluster_name=native.eks_cluster_name,
+                issuer=native.issuer,
+                hyperpod_cluster_arn=native.cluster_arn,
+            ),
+            after=[groups, access],
+            context=context,
+            options=options,
+        )
+    values = _published_values(roles, native, operator, plan)
+    outputs = PublishedOutputs(
+        OUTPUTS,
+        PublishedOutputsArgs(module=MODULE, values={key: values[key] for key in plan.published}),
+        context=context,
+        opts=options,
+    )
+    for key in plan.published:
+        pulumi.export(f"{MODULE}.{key}", values[key])
+    return HyperPodEksResources(
+        roles=roles,
+        native=native,
+        groups=groups,
+        marks=marks,
+        access=access,
+        operator=operator,
+        outputs=outputs,
+    )
+
+
+def _published_values(
+    roles: ServiceRoles,
+    native: HyperPodNativeFromTemplate,
+    operator: OperatorStage | None,
+    plan: HyperPodEksPlan,
+) -> dict[str, pulumi.Output[str]]:
+    values: dict[str, pulumi.Output[str]] = {
+        "PrivateSubnetIds": native.private_subnet_ids,
+        "HyperPodInstanceRoleArn": roles.role(INSTANCE_ROLE).arn,
+        "EksClusterArn": native.eks_cluster_arn,
+        "EksClusterName": native.eks_cluster_name,
+        "ClusterSecurityGroupId": native.security_group_id,
+        "HyperPodClusterArn": native.cluster_arn,
+        "HyperPodClusterName": native.cluster_name,
+        "TemplateDigest": pulumi.Output.from_input(plan.template_digest),
+    }
+    return values | (operator_values(operator) if operator else {})
+
+
+def operator_values(operator: OperatorStage) -> dict[str, pulumi.Output[str]]:
+    """Published values of an operator: its state, bucket and the roles it uses."""
+    values = operator.published()
+    for role, key in ROLE_OUTPUTS.items():
+        arn = operator.operator.role_arn(role)
+        if arn is not None:
+            values[key] = arn
+    return values
