@@ -48,8 +48,8 @@ def check_template(reader: Reader, profile: Profile, url: str) -> list[CheckResu
         CheckResult(
             name="template",
             verdict=Verdict(outcome.verdict),
-            found=f"{url} has the digest {outcome.found}",
-            needed=f"digest {outcome.needed}",
+            found=f"{outcome.found}, at {url}",
+            needed=outcome.needed,
             remedy=outcome.remedy,
         )
     ]

@@ -94,6 +94,6 @@ def create_operator_stage(
             region=context.names.region,
             aws_profile=context.aws_profile,
         ),
-        opts=pulumi.ResourceOptions(parent=operator, depends_on=[operator]),
+        opts=pulumi.ResourceOptions(parent=operator, depends_on=[addon, ready]),
     )
     return OperatorStage(operator=operator, ready=ready, drain=drain)
