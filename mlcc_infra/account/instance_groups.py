@@ -128,6 +128,7 @@ def ensure(session: AccountSession, request: Request, say: Say) -> Outcome:
     deep health checks run, and when the floor's nodes do not come in time, with the first real cause.
     """
     cluster = _settled(session, request, say)
+    _raise_if_failed(session, request, cluster, None, groups=False)
     wish = plan(cluster, request.groups, request.owned)
     if wish.problems:
         raise UserError("\n  ".join(wish.problems), remedy="Change mlcc:hyperpod.instanceGroups.")
@@ -233,11 +234,19 @@ def _nodes(session: AccountSession, request: Request) -> list[dict[str, Any]]:
 
 
 def _raise_if_failed(
-    session: AccountSession, request: Request, cluster: Cluster, since: datetime | None
+    session: AccountSession,
+    request: Request,
+    cluster: Cluster,
+    since: datetime | None,
+    *,
+    groups: bool = True,
 ) -> None:
+    """Raise `UserError` for a failed cluster, and with `groups` for a failed floor group, saying why."""
     status = cluster.described["ClusterStatus"]
     failed = [
-        group.name for group in request.floor if cluster.groups.get(group.name, {}).get("Status") == "Failed"
+        group.name
+        for group in request.floor
+        if groups and cluster.groups.get(group.name, {}).get("Status") == "Failed"
     ]
     if status not in ("Failed", "Deleting") and not failed:
         return

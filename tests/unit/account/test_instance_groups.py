@@ -155,10 +155,19 @@ def test_a_cluster_in_creation_is_waited_for_and_a_conflict_tried_again(api: Kub
 
 
 def test_a_failed_cluster_says_why_at_once(api: KubernetesApi) -> None:
-    client = SageMaker(group("default-worker"))
+    client = SageMaker(group("default-worker", 1))
     client.status = "Failed"
     client.more = {"FailureMessage": "execution role permissions are invalid"}
     with pytest.raises(UserError, match="is Failed: execution role permissions are invalid"):
+        ensure(client, api, request())
+    assert client.updates == []
+
+
+def test_a_floor_group_that_failed_says_why_at_once(api: KubernetesApi) -> None:
+    client = SageMaker(group("default-worker"))
+    client.groups["default-worker"]["Status"] = "Failed"
+    client.say("the lifecycle script could not be read", "default-worker")
+    with pytest.raises(UserError, match="default-worker failed: the lifecycle script could not be read"):
         ensure(client, api, request())
 
 
