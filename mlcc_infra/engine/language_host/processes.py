@@ -71,10 +71,9 @@ class Children:
 
     @staticmethod
     def _end_quietly(processes: Sequence[subprocess.Popen[bytes]]) -> None:
-        # A program whose engine has given up learns it from its next call and ends by itself; SIGINT would
-        # make Python print a traceback of wherever it happens to be, beneath the error that matters.
-        if not _all_ended(processes, time.monotonic() + GRACE):
-            end(processes, signal.SIGTERM, PATIENCE)
+        # At once and by SIGTERM: a program whose engine has given up would print a traceback of wherever its
+        # next call fails, and with SIGINT of wherever it happens to be, beneath the error that matters.
+        end(processes, signal.SIGTERM, PATIENCE)
 
     def end(self, first: signal.Signals, patience: float = PATIENCE, *, close: bool = False) -> None:
         """End all children: ask by signal, wait, kill. With `close`, no further one can be started."""
