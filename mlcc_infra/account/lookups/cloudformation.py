@@ -24,14 +24,17 @@ def describe_stack(reader: Reader, name: str) -> dict[str, Any] | None:
 
 
 def _stack(reader: Reader, wanted: Wanted) -> Found | None:
-    """The stack carries no tags of ours: its EKS cluster tells who owns it."""
+    """The stack carries no tags of ours: its EKS cluster tells who owns it.
+
+    Imported by its id, because the provider keeps the id it was given.
+    """
     stack = describe_stack(reader, wanted.lookup["stack"])
     if stack is None:
         return None
     cluster = describe_cluster(reader, wanted.lookup["cluster"])
     tags = (cluster or {}).get("tags") or {}
     own = {key: value for key, value in tags.items() if not key.startswith("aws:")}
-    return Found(import_id=stack["StackName"], resource_id=None, tags=own)
+    return Found(import_id=stack["StackId"], resource_id=stack["StackId"], tags=own)
 
 
 LOOKUPS: Mapping[str, Callable[[Reader, Wanted], Found | None]] = {

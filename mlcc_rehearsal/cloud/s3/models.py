@@ -9,6 +9,7 @@ from moto.s3.models import S3Backend
 from mlcc_rehearsal.cloud import laws
 from mlcc_rehearsal.cloud.errors import AwsError
 from mlcc_rehearsal.cloud.s3 import public_templates
+from mlcc_rehearsal.cloud.s3.buckets import RehearsedBucket
 
 # Names that somebody else has in every rehearsal, so that the refusal can be met on purpose.
 TAKEN_PREFIX = "taken-by-somebody-else"
@@ -32,7 +33,9 @@ class RehearsedS3Backend(S3Backend):
                 "the system. Please select a different name and try again."
             )
             raise laws.BUCKET_GLOBAL.broken(AwsError("BucketAlreadyExists", message))
-        return super().create_bucket(bucket_name, region_name, *args, **kwargs)
+        bucket = super().create_bucket(bucket_name, region_name, *args, **kwargs)
+        bucket.__class__ = RehearsedBucket
+        return bucket
 
     def get_bucket(self, bucket_name: str) -> Any:
         """Also answers AWS's own buckets of templates, which anybody may read."""

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
+
+import pytest
+from botocore.exceptions import ClientError
 
 from tests.unit.rehearsal_cloud.conftest import Desk
 
@@ -46,3 +50,36 @@ def test_a_bucket_with_versions_or_markers_cannot_be_deleted(desk: Desk, refused
     for each in [*found["Versions"], *found["DeleteMarkers"]]:
         s3.delete_object(Bucket="versioned", Key=each["Key"], VersionId=each["VersionId"])
     s3.delete_bucket(Bucket="versioned")
+
+
+def test_a_policy_that_denies_plain_http_leaves_requests_over_tls_alone(desk: Desk) -> None:
+    s3 = desk.client("s3")
+    s3.create_bucket(Bucket="over-tls-only", CreateBucketConfiguration={"LocationConstraint": "us-west-2"})
+    arn = "arn:aws:s3:::over-tls-only"
+    denial = {
+        "Effect": "Deny",
+        "Principal": "*",
+        "Action": "s3:*",
+        "Resource": [arn, f"{arn}/*"],
+        "Condition": {"Bool": {"aws:SecureTransport": "false"}},
+    }
+    policy = {"Version": "2012-10-17", "Statement": [denial]}
+    s3.put_bucket_policy(Bucket="over-tls-only", Policy=json.dumps(policy))
+    s3.put_object(Bucket="over-tls-only", Key="a", Body=b"a", Tagging="k=v")
+    assert s3.get_object(Bucket="over-tls-only", Key="a")["Body"].read() == b"a"
+
+
+def test_a_policy_that_denies_the_caller_is_obeyed(desk: Desk) -> None:
+    s3 = desk.client("s3")
+    s3.create_bucket(Bucket="closed", CreateBucketConfiguration={"LocationConstraint": "us-west-2"})
+    denial = {
+        "Effect": "Deny",
+        "Principal": "*",
+        "Action": "s3:PutObject",
+        "Resource": "arn:aws:s3:::closed/*",
+    }
+    policy = {"Version": "2012-10-17", "Statement": [denial]}
+    s3.put_bucket_policy(Bucket="closed", Policy=json.dumps(policy))
+    with pytest.raises(ClientError) as refused:
+        s3.put_object(Bucket="closed", Key="a", Body=b"a")
+    assert refused.value.response["ResponseMetadata"]["HTTPStatusCode"] == 403
