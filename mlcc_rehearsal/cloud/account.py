@@ -48,7 +48,7 @@ class RehearsedAccount:
     :ivar seen_from: modelled moment from which the rest of AWS sees an IAM entity, by ARN.
     :ivar kubernetes: whether clusters have a Kubernetes API.
     :ivar faults: what goes wrong on purpose.
-    :ivar omitted_groups: what UpdateCluster does with HyperPod groups that it is not told of: they stay or go.
+    :ivar omitted_groups: what becomes of HyperPod groups that UpdateCluster is not told of: they stay or go.
     :ivar closers: called when the cloud stops, the last first.
     :ivar parts: what services keep that moto has no place for, by their name for it.
     """

@@ -115,7 +115,8 @@ DURATIONS: dict[str, Duration] = {
     "cloudformation.change_set": Duration(20, "change sets with nested stacks take some ten seconds", True),
     "cloudformation.dependency_patience": Duration(
         600,
-        "CloudFormation repeats deletes that EC2 refuses with DependencyViolation for about ten minutes before "
+        "CloudFormation repeats deletes that EC2 refuses with DependencyViolation for about ten minutes "
+        "before "
         "DELETE_FAILED (hashicorp/terraform-provider-aws and aws/aws-cdk reports); minutes",
         True,
     ),
@@ -126,7 +127,9 @@ DURATIONS: dict[str, Duration] = {
     ),
     "sagemaker.cluster.update": Duration(30, "a change of groups is taken up within a minute", True),
     "sagemaker.cluster.delete": Duration(120, "after its nodes are gone, commonly seen minutes", True),
-    "sagemaker.node.launch": Duration(150, "an instance is launched and boots, commonly seen 2 to 3 minutes", True),
+    "sagemaker.node.launch": Duration(
+        150, "an instance is launched and boots, commonly seen 2 to 3 minutes", True
+    ),
     "sagemaker.node.lifecycle": Duration(75, "lifecycle script, join of the node, basic health checks", True),
     "sagemaker.node.accelerated": Duration(
         240, "accelerated types take minutes longer: drivers and basic health checks", True
@@ -135,7 +138,8 @@ DURATIONS: dict[str, Duration] = {
     "sagemaker.node.zone": Duration(12, "and so do zones", True),
     "sagemaker.node.deep_health_check": Duration(
         5400,
-        "SageMaker developer guide, 'Deep health checks': about 60 to 90 minutes for stress tests, and more for "
+        "SageMaker developer guide, 'Deep health checks': about 60 to 90 minutes for stress tests, and "
+        "more for "
         "connectivity",
         True,
     ),
@@ -143,7 +147,9 @@ DURATIONS: dict[str, Duration] = {
     "sagemaker.node.retry": Duration(
         300, "SageMaker developer guide, 'Continuous provisioning': failed launches are tried again", True
     ),
-    "sagemaker.group.minimum": Duration(10800, "AWS::SageMaker::Cluster schema, MinInstanceCount: three hours"),
+    "sagemaker.group.minimum": Duration(
+        10800, "AWS::SageMaker::Cluster schema, MinInstanceCount: three hours"
+    ),
 }
 
 

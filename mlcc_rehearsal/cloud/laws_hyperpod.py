@@ -18,7 +18,8 @@ STACK_EXISTS = _law(
 )
 STACK_PARAMETERS = _law(
     "stack-parameters",
-    "A stack takes the parameters that its template declares and no others, each one of its allowed values and "
+    "A stack takes the parameters that its template declares and no others, each one of its allowed "
+    "values and "
     "at most 4096 bytes.",
     f"{_CFN}, 'Parameters'; {_TEMPLATES} sections 2 and 10 (wording of the length unverified)",
 )
@@ -29,7 +30,9 @@ CAPABILITIES = _law(
     "field report G4 (InsufficientCapabilitiesException: Requires capabilities : [...])",
 )
 TEMPLATE_BODY = _law(
-    "template-body-length", "A TemplateBody has at most 51,200 bytes.", f"{_CFN_API}, CreateStack; {_TEMPLATES}"
+    "template-body-length",
+    "A TemplateBody has at most 51,200 bytes.",
+    f"{_CFN_API}, CreateStack; {_TEMPLATES}",
 )
 TEMPLATE_URL = _law(
     "template-url",
@@ -80,7 +83,8 @@ ROLLBACK_COMPLETE = _law(
 )
 NESTED_REASON = _law(
     "stack-nested-reason",
-    "A stack names the nested stack that failed; why is in that stack's events, which stay readable by its id.",
+    "A stack names the nested stack that failed; why is in that stack's events, which stay readable by "
+    "its id.",
     "field report G5; aws-quickstart/quickstart-awx#32",
 )
 STACK_DELETE_FAILED = _law(
@@ -113,7 +117,8 @@ FUNCTION_ENVIRONMENT = _law(
 )
 LIFECYCLE_BUCKET = _law(
     "hyperpod-stack-bucket",
-    "The generated template has one fixed key in the lifecycle bucket, which must exist; whoever writes it last "
+    "The generated template has one fixed key in the lifecycle bucket, which must exist; whoever writes "
+    "it last "
     "decides what the next update reads.",
     f"{_NATIVE} rule 12; {_TEMPLATES} section 5",
 )
@@ -137,7 +142,8 @@ HYPERPOD_EKS = _law(
 )
 HYPERPOD_GROUPS = _law(
     "hyperpod-groups",
-    "Groups have names of their own and one kind of type, at most 20; minimum at most count; several types need "
+    "Groups have names of their own and one kind of type, at most 20; minimum at most count; several "
+    "types need "
     "Continuous mode; deep health checks need accelerated types.",
     f"{_LIMITS} (wording and the limit of 20 unverified)",
     unverified=True,
@@ -176,7 +182,8 @@ HYPERPOD_CONTINUOUS = _law(
 )
 HYPERPOD_CAPACITY = _law(
     "hyperpod-capacity",
-    "Without capacity a Continuous group stays InService below its count, its events say so and it tries again; "
+    "Without capacity a Continuous group stays InService below its count, its events say so and it tries "
+    "again; "
     "any other cluster rolls back and fails.",
     f"{_DG}, continuous provisioning; field report E1",
 )
@@ -187,7 +194,8 @@ HYPERPOD_MINIMUM = _law(
 )
 HYPERPOD_ROLE_TRUST = _law(
     "hyperpod-role-trust",
-    "Instances come up only with an execution role, at its exact path, that sagemaker.amazonaws.com may assume.",
+    "Instances come up only with an execution role, at its exact path, that sagemaker.amazonaws.com may "
+    "assume.",
     f"facts/service_roles.json; {_NATIVE} rule 3 (wording from the predecessor's record)",
 )
 HYPERPOD_ROLE_GRANTS = _law(
@@ -197,7 +205,8 @@ HYPERPOD_ROLE_GRANTS = _law(
 )
 HYPERPOD_SCRIPT_READABLE = _law(
     "hyperpod-script-readable",
-    "The execution role must be allowed to list the lifecycle bucket and to read the script; where only reading "
+    "The execution role must be allowed to list the lifecycle bucket and to read the script; where only "
+    "reading "
     "is missing the message speaks of the bucket's owner.",
     "dev.classmethod.jp, sagemaker-hyperpod-execution-role-s3-bucket-permissions; facts/service_roles.json "
     "s3_restriction (the message about the owner is unverified)",
@@ -208,5 +217,7 @@ HYPERPOD_SCRIPT_EXISTS = _law(
     "awslabs/awsome-distributed-ai#188, #632; field report E3",
 )
 HYPERPOD_EVENTS = _law(
-    "hyperpod-events", "Only Continuous clusters have events.", f"{_MODEL}, ListClusterEvents (wording unverified)"
+    "hyperpod-events",
+    "Only Continuous clusters have events.",
+    f"{_MODEL}, ListClusterEvents (wording unverified)",
 )

@@ -21,8 +21,9 @@ class CloudOptions:
     :param api_log: file to append one JSON object a line to for each AWS call, or None.
     :param port: TCP port on 127.0.0.1; 0 takes a free one.
     :param kubernetes: whether each cluster gets a Kubernetes API; without, its endpoint leads nowhere.
-    :param omitted_groups: whether HyperPod groups that an UpdateCluster leaves out ``stay`` or ``go``: no public
-        text says (facts/limits.json, update_cluster_semantics).
+    :param omitted_groups: whether HyperPod groups that an UpdateCluster leaves out ``stay`` or ``go``: no
+        public text says (facts/limits.json, update_cluster_semantics); ``MLCC_REHEARSAL_OMITTED_GROUPS`` is
+        the default.
     :raises ValueError: for an account id that is not twelve digits or a speed that is not positive,
         or another word for ``omitted_groups``.
     """

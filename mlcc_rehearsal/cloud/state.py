@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from moto.cloudformation.models import cloudformation_backends
 from moto.ec2.models import ec2_backends
 from moto.eks.models import eks_backends
 from moto.iam.models import iam_backends
 from moto.logs.models import logs_backends
 from moto.s3.models import s3_backends
+from moto.sagemaker.models import sagemaker_backends
 from moto.ssm.models import ssm_backends
 
 from mlcc_rehearsal.cloud.account import RehearsedAccount
@@ -28,6 +30,13 @@ def summarize(account: RehearsedAccount) -> dict[str, Any]:
         regions.setdefault(region, {})["parameters"] = sorted(
             name for name in ssm._parameters if not name.startswith("/aws/")
         )
+    for region, stacks in list(cloudformation_backends[account.account_id].items()):
+        regions.setdefault(region, {})["stacks"] = _stacks(stacks)
+    for region, sagemaker in list(sagemaker_backends[account.account_id].items()):
+        regions.setdefault(region, {})["hyperpod_clusters"] = {
+            name: _hyperpod(cluster)
+            for name, cluster in sagemaker.hyperpod.items()  # type: ignore[attr-defined]
+        }
     for region, logs in list(logs_backends[account.account_id].items()):
         regions.setdefault(region, {})["log_groups"] = sorted(logs.groups)
     return {
@@ -76,4 +85,28 @@ def _cluster(cluster: Any) -> dict[str, Any]:
         "addons": {name: addon["status"] for name, addon in cluster.addons.items()},
         "access_entries": sorted(cluster.access_entries),
         "pod_identity_associations": sorted(cluster.pod_identities),
+    }
+
+
+def _stacks(backend: Any) -> dict[str, str]:
+    """Statuses of live root stacks by name; nested ones come and go with them."""
+    statuses = {stack.name: str(stack.status) for stack in backend.stacks.values()}
+    live = (stack for stack in backend.native.values() if stack.status != "DELETE_COMPLETE")
+    return statuses | {stack.name: stack.status for stack in live}
+
+
+def _hyperpod(cluster: Any) -> dict[str, Any]:
+    return {
+        "arn": cluster.arn,
+        "status": cluster.status,
+        "failure": cluster.failure,
+        "groups": {
+            name: {
+                "status": group.status,
+                "target": group.target,
+                "nodes": {node.instance_id: node.status for node in group.nodes.values()},
+                "why_not": group.why_not,
+            }
+            for name, group in cluster.groups.items()
+        },
     }

@@ -44,12 +44,17 @@ def place_of(url: str) -> Place:
         return Place(found.group(1), found.group(3), found.group(2))
     if found := _PATH_STYLE.fullmatch(url):
         return Place(found.group(2), found.group(3), found.group(1))
-    raise laws.TEMPLATE_URL.broken(AwsError("ValidationError", "TemplateURL must be a supported URL.", status=400))
+    raise laws.TEMPLATE_URL.broken(
+        AwsError("ValidationError", "TemplateURL must be a supported URL.", status=400)
+    )
 
 
 def nested_url(parameters: Mapping[str, str], region: str, template: str) -> str:
     """Where the main stack looks for a nested template."""
-    bucket = parameters["CustomBucketName"] or f"aws-sagemaker-hyperpod-cluster-setup-{region}-{parameters['Stage']}"
+    bucket = (
+        parameters["CustomBucketName"]
+        or f"aws-sagemaker-hyperpod-cluster-setup-{region}-{parameters['Stage']}"
+    )
     return f"https://{bucket}.s3.{region}.amazonaws.com/templates/{template}"
 
 

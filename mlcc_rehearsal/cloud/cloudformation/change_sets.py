@@ -43,7 +43,11 @@ def create_change_set(
     if stack is not None and _find(backend, name, stack.id) is not None:
         message = f"ChangeSet {name} already exists"
         raise laws.CHANGE_SET_STATE.broken(AwsError("AlreadyExistsException", message))
-    made = _for_create(backend, parameters, stack) if kind == "CREATE" else _for_update(backend, parameters, stack)
+    made = (
+        _for_create(backend, parameters, stack)
+        if kind == "CREATE"
+        else _for_update(backend, parameters, stack)
+    )
     backend.native_change_sets[made.id] = made
     made.stack.change_set_id = made.id
     backend.account.clock.after(
@@ -56,7 +60,10 @@ def _for_create(
     backend: RehearsedCloudFormationBackend, parameters: dict[str, Any], stack: Stack | None
 ) -> ChangeSet:
     if stack is not None and stack.status != "REVIEW_IN_PROGRESS":
-        message = f"Stack [{stack.name}] already exists and cannot be created again with the changeSet [{parameters['ChangeSetName']}]."
+        name = parameters["ChangeSetName"]
+        message = (
+            f"Stack [{stack.name}] already exists and cannot be created again with the changeSet [{name}]."
+        )
         raise laws.STACK_EXISTS.broken(validation.invalid(message))
     if stack is None:
         validation.check_name(parameters["StackName"])
@@ -125,9 +132,7 @@ def _work_out(backend: RehearsedCloudFormationBackend, made: ChangeSet) -> None:
     made.status, made.execution = "CREATE_COMPLETE", "AVAILABLE"
 
 
-def _fill(
-    backend: RehearsedCloudFormationBackend, made: ChangeSet, stack: Stack, template: Template
-) -> None:
+def _fill(backend: RehearsedCloudFormationBackend, made: ChangeSet, stack: Stack, template: Template) -> None:
     """Note the changes of a stack (a view of it), and those of its nested stacks in their own change sets."""
     for difference in updating.differences(stack, template):
         resource = stack.resources.get(difference.name)
@@ -191,13 +196,15 @@ def _nested(
     return made
 
 
-def _find(
-    backend: RehearsedCloudFormationBackend, name_or_id: str, stack: str | None
-) -> ChangeSet | None:
+def _find(backend: RehearsedCloudFormationBackend, name_or_id: str, stack: str | None) -> ChangeSet | None:
     for made in backend.native_change_sets.values():
         if made.id == name_or_id:
             return made
-        if made.name == name_or_id and stack in (made.stack.id, made.stack.name) and made.status != "DELETE_COMPLETE":
+        if (
+            made.name == name_or_id
+            and stack in (made.stack.id, made.stack.name)
+            and made.status != "DELETE_COMPLETE"
+        ):
             return made
     return None
 
@@ -277,7 +284,8 @@ def execute_change_set(
         raise laws.CHANGE_SET_STATE.broken(AwsError("InvalidChangeSetStatus", message, status=400))
     if made.status != "CREATE_COMPLETE" or made.execution != "AVAILABLE":
         message = (
-            f"ChangeSet [{made.id}] cannot be executed in its current status of [{made.status}] and execution "
+            f"ChangeSet [{made.id}] cannot be executed in its current status of [{made.status}] and "
+            f"execution "
             f"status of [{made.execution}]"
         )
         raise laws.CHANGE_SET_STATE.broken(AwsError("InvalidChangeSetStatus", message, status=400))

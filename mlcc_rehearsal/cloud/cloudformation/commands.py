@@ -30,7 +30,9 @@ def principal_for(backend: RehearsedCloudFormationBackend, role_arn: str | None)
 
 
 @operation("CreateStack")
-def create_stack(backend: RehearsedCloudFormationBackend, parameters: dict[str, Any]) -> dict[str, Any] | None:
+def create_stack(
+    backend: RehearsedCloudFormationBackend, parameters: dict[str, Any]
+) -> dict[str, Any] | None:
     """Begin to make a stack; other templates than AWS's are moto's."""
     name = parameters["StackName"]
     validation.check_name(name)
@@ -89,7 +91,9 @@ def root_or_none(backend: RehearsedCloudFormationBackend, name_or_id: str) -> St
 
 
 @operation("UpdateStack")
-def update_stack(backend: RehearsedCloudFormationBackend, parameters: dict[str, Any]) -> dict[str, Any] | None:
+def update_stack(
+    backend: RehearsedCloudFormationBackend, parameters: dict[str, Any]
+) -> dict[str, Any] | None:
     """Begin to change a stack."""
     stack = root_or_none(backend, parameters["StackName"])
     if stack is None:
@@ -121,7 +125,9 @@ def update_stack(backend: RehearsedCloudFormationBackend, parameters: dict[str, 
 
 
 @operation("DeleteStack")
-def delete_stack(backend: RehearsedCloudFormationBackend, parameters: dict[str, Any]) -> dict[str, Any] | None:
+def delete_stack(
+    backend: RehearsedCloudFormationBackend, parameters: dict[str, Any]
+) -> dict[str, Any] | None:
     """Begin to delete a stack; a stack that is not there is deleted already."""
     stack = root_or_none(backend, parameters["StackName"])
     if stack is None:
@@ -138,7 +144,8 @@ def delete_stack(backend: RehearsedCloudFormationBackend, parameters: dict[str, 
     forced = parameters.get("DeletionMode") == "FORCE_DELETE_STACK"
     if (retained or forced) and stack.status != "DELETE_FAILED":
         message = (
-            f"Invalid operation on stack [{stack.id}]. RetainResources and FORCE_DELETE_STACK can only be used when "
+            f"Invalid operation on stack [{stack.id}]. RetainResources and FORCE_DELETE_STACK can only be "
+            f"used when "
             f"the stack is in DELETE_FAILED state; it is in {stack.status}"
         )
         raise laws.RETAIN_STATE.broken(validation.invalid(message))

@@ -50,7 +50,9 @@ class Contract:
 @lru_cache(maxsize=1)
 def load() -> Contract:
     """The contract of the packaged data file."""
-    text = (files("mlcc_rehearsal.cloud.cloudformation") / "data" / "hyperpod_eks_template.json").read_text("utf-8")
+    text = (files("mlcc_rehearsal.cloud.cloudformation") / "data" / "hyperpod_eks_template.json").read_text(
+        "utf-8"
+    )
     data = json.loads(text)
     return Contract(
         data["parameters"],

@@ -144,10 +144,8 @@ def list_stack_resources(
 def list_stacks(backend: RehearsedCloudFormationBackend, parameters: dict[str, Any]) -> dict[str, Any]:
     """Summaries of all stacks, nested and deleted ones included, unless statuses are asked for."""
     wanted = parameters.get("StackStatusFilter") or []
-    found: list[Any] = []
-    for stack in sorted(backend.every_native(), key=lambda each: each.created, reverse=True):
-        if not wanted or stack.status in wanted:
-            found.append(_summary(stack))
+    newest_first = sorted(backend.every_native(), key=lambda each: each.created, reverse=True)
+    found: list[Any] = [_summary(stack) for stack in newest_first if not wanted or stack.status in wanted]
     found += backend.list_stacks(wanted)
     return page(found, parameters, "StackSummaries")
 
@@ -178,5 +176,3 @@ def get_stack_policy(
     if stack is None:
         return None
     return {"StackPolicyBody": stack.policy} if stack.policy else {}
-
-

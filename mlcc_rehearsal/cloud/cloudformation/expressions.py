@@ -1,8 +1,8 @@
 """The contract's notation: conditions and values, parsed and evaluated.
 
 ``Bare`` is a parameter (or, inside a condition, another condition), ``A.Outputs.B`` an output of a nested
-stack, ``'text'`` a literal; ``{A: B}`` a map, ``If``, ``Sub``, ``Join`` and ``FindInMap`` are the functions; conditions know
-``==``, ``!=``, ``&&``, ``||``, ``!`` and parentheses.
+stack, ``'text'`` a literal, ``{A: B}`` a map; ``If``, ``Sub``, ``Join`` and ``FindInMap`` are the functions;
+conditions know ``==``, ``!=``, ``&&``, ``||``, ``!`` and parentheses.
 """
 
 from __future__ import annotations
@@ -155,7 +155,7 @@ class Scope:
             return self._value(content[0]) or self._value(content[1])
         if kind == "equal":
             return self._value(content[0]) == self._value(content[1])
-        return self._call(*content)
+        return self._call(content[0], list(content[1]))
 
     def _name(self, name: str) -> Any:
         for known in (self.parameters, self.conditions, self.pseudo):
@@ -165,33 +165,31 @@ class Scope:
             return self.output(*name.split(".Outputs."))
         raise ValueError(f"{name} is not a parameter, condition or output")
 
-    def _call(self, name: str, arguments: tuple[Node, ...]) -> Any:
+    def _call(self, name: str, arguments: list[Node]) -> Any:
         if name == "If":
             return self._value(arguments[1] if self._value(arguments[0]) else arguments[2])
         if name == "Sub":
-            own = dict(arguments[1][1]) if len(arguments) > 1 else {}
-            return re.sub(
-                r"\$\{([^}]+)\}",
-                lambda found: str(self._value(own.get(found.group(1)) or ("name", found.group(1)))),
-                arguments[0][1],
-            )
+            return self._sub(*arguments)
         if name == "Join":
             return str(self._value(arguments[0])).join(str(item) for item in self._value(arguments[1]))
         if name == "FindInMap":
             return self._find_in_map(arguments)
         raise ValueError(f"unknown function {name}")
 
-    def _find_in_map(self, arguments: tuple[Node, ...]) -> Any:
+    def _sub(self, text: Node, own: Node = ("map", ())) -> str:
+        names: dict[str, Node] = dict(own[1])
+
+        def fill(found: re.Match[str]) -> str:
+            return str(self._value(names.get(found.group(1)) or ("name", found.group(1))))
+
+        return re.sub(r"\$\{([^}]+)\}", fill, text[1])
+
+    def _find_in_map(self, arguments: list[Node]) -> Any:
         table = self.mappings[arguments[0][1]]
         row = table.get(self._value(arguments[1]), {})
         default = next((node[1][1] for node in arguments if node[0] == "named"), None)
         key = arguments[2][1]
         return row[key] if key in row or default is None else self._value(default)
-
-
-def references(text: str) -> set[str]:
-    """Names of the nested stacks whose outputs an expression may use, whatever the conditions."""
-    return {match.group(1) for match in re.finditer(r"\b([A-Za-z0-9]+)\.Outputs\.", text)}
 
 
 def used_stacks(text: str, conditions: Mapping[str, bool]) -> set[str]:

@@ -1,7 +1,7 @@
 """What happens to a stack: its resources are made in order, rolled back, changed, deleted.
 
-Sources: AWS CloudFormation user guide, 'Stack status codes', 'Understand how CloudFormation handles failures',
-'Nested stacks'; field reports G1, G5, G6.
+Sources: AWS CloudFormation user guide, 'Stack status codes', 'Nested stacks', 'Choose how to handle failures
+when provisioning resources'; field reports G1, G5, G6.
 """
 
 from __future__ import annotations
@@ -22,8 +22,15 @@ def start(stack: Stack, work: Work) -> None:
     """Begin something with a stack, in the place of what was being done to it."""
     if stack.task is not None:
         stack.task.cancel()
-    stack.task = Task(stack.account, work, stack.principal, stack.region)
-    stack.task.start()
+    task = stack.task = Task(stack.account, work, stack.principal, stack.region)
+
+    def look() -> None:
+        if task.failure is not None and stack.in_progress:
+            failed = stack.status.replace("_CLEANUP_IN_PROGRESS", "").replace("_IN_PROGRESS", "_FAILED")
+            stack.set_status(failed, reason_of(task.failure))
+
+    task.when_finished(look)
+    task.start()
 
 
 # --- making ----------------------------------------------------------------------------------------------
@@ -62,7 +69,9 @@ def _make(stack: Stack, template: Template, failed: list[str], deadline: float |
     stack.parts = dict(parts)
     running: dict[str, Task] = {}
     done: set[str] = {
-        name for name in parts if name in stack.resources and stack.resources[name].status == "CREATE_COMPLETE"
+        name
+        for name in parts
+        if name in stack.resources and stack.resources[name].status == "CREATE_COMPLETE"
     }
     while not failed or running:
         for name, part in parts.items():
@@ -199,7 +208,8 @@ def create_nested(run: Run, template: Template, properties: Mapping[str, Any]) -
         names = ", ".join(failed)
         raise laws.NESTED_REASON.broken(
             ResourceFailed(
-                f"Embedded stack {child.id} was not successfully created: The following resource(s) failed to "
+                f"Embedded stack {child.id} was not successfully created: The following resource(s) "
+                f"failed to "
                 f"create: [{names}]. "
             )
         )
@@ -251,44 +261,11 @@ def delete_root(stack: Stack, retained: Iterable[str]) -> Work:
 
 def delete_contents(stack: Stack, success: str, failure: str, retained: tuple[str, ...]) -> Work:
     """Delete a stack's resources, each when nothing that depends on it is left; then set its status."""
-    waiting = {name for name, resource in stack.resources.items() if resource.exists}
-    failed: list[str] = []
-    running: dict[str, Task] = {}
-    while waiting or running:
-        for name in sorted(waiting):
-            users = {
-                other
-                for other, part in stack.parts.items()
-                if name in part.depends and (other in waiting or other in running or other in failed)
-            }
-            if users:
-                continue
-            waiting.discard(name)
-            resource = stack.resources[name]
-            if name in retained or stack.parts[name].retained:
-                stack.set_resource(resource, "DELETE_SKIPPED")
-                continue
-            if resource.physical_id is None:
-                resource.status = "DELETE_COMPLETE"
-                continue
-            stack.set_resource(resource, "DELETE_IN_PROGRESS")
-            work = stack.parts[name].delete(Run(stack, resource))
-            running[name] = Task(stack.account, work, stack.principal, stack.region).start()
-        if not running:
-            if failed:
-                break
-            continue
-        yield [*running.values()]
-        for name, task in list(running.items()):
-            if task.finished:
-                del running[name]
-                if task.failure is None:
-                    stack.set_resource(stack.resources[name], "DELETE_COMPLETE")
-                else:
-                    failed.append(name)
-                    stack.set_resource(stack.resources[name], "DELETE_FAILED", reason_of(task.failure))
-    if failed:
-        stack.set_status(failure, f"The following resource(s) failed to delete: [{', '.join(failed)}]. ")
+    deletion = _Deletion(stack, retained)
+    yield from deletion.run()
+    if deletion.failed:
+        names = ", ".join(deletion.failed)
+        stack.set_status(failure, f"The following resource(s) failed to delete: [{names}]. ")
         return
     if success == "DELETE_COMPLETE":
         stack.deleted = stack.account.clock.timestamp()
@@ -296,10 +273,63 @@ def delete_contents(stack: Stack, success: str, failure: str, retained: tuple[st
     stack.set_status(success)
 
 
+class _Deletion:
+    """The resources of a stack being deleted.
+
+    :ivar failed: names of those that could not be; what they depend on is left alone.
+    """
+
+    def __init__(self, stack: Stack, retained: tuple[str, ...]) -> None:
+        self.failed: list[str] = []
+        self._stack = stack
+        self._retained = retained
+        self._waiting = {name for name, resource in stack.resources.items() if resource.exists}
+        self._running: dict[str, Task] = {}
+
+    def run(self) -> Work:
+        """Delete in the reverse order of creation, what can be at the same time."""
+        while self._waiting or self._running:
+            started = [name for name in sorted(self._waiting) if not self._users(name)]
+            for name in started:
+                self._begin(name)
+            if self._running:
+                yield [*self._running.values()]
+                self._settle()
+            elif not started:
+                return
+
+    def _users(self, name: str) -> list[str]:
+        left = {*self._waiting, *self._running, *self.failed}
+        return [user for user, part in self._stack.parts.items() if name in part.depends and user in left]
+
+    def _begin(self, name: str) -> None:
+        self._waiting.discard(name)
+        stack, resource, part = self._stack, self._stack.resources[name], self._stack.parts[name]
+        if name in self._retained or part.retained:
+            stack.set_resource(resource, "DELETE_SKIPPED")
+        elif resource.physical_id is None:
+            resource.status = "DELETE_COMPLETE"
+        else:
+            stack.set_resource(resource, "DELETE_IN_PROGRESS")
+            task = Task(stack.account, part.delete(Run(stack, resource)), stack.principal, stack.region)
+            self._running[name] = task.start()
+
+    def _settle(self) -> None:
+        for name, task in list(self._running.items()):
+            if not task.finished:
+                continue
+            del self._running[name]
+            resource = self._stack.resources[name]
+            if task.failure is None:
+                self._stack.set_resource(resource, "DELETE_COMPLETE")
+            else:
+                # This is the law "stack-delete-failed".
+                self.failed.append(name)
+                self._stack.set_resource(resource, "DELETE_FAILED", reason_of(task.failure))
+
+
 def update_nested(run: Run, template: Template, properties: Mapping[str, Any]) -> Work:
     """Change a nested stack; see :mod:`.updating`."""
     from mlcc_rehearsal.cloud.cloudformation import updating
 
     yield from updating.update_nested(run, template, properties)
-
-

@@ -82,7 +82,9 @@ class RehearsedCloudFormationBackend(CloudFormationBackend):
         yield from super().iter_tagged_resources()
         for stack in self.every_native():
             if stack.status != "DELETE_COMPLETE":
-                yield TaggedResource(arn=stack.id, tags=dict(stack.tags), resource_type="cloudformation:stack")
+                yield TaggedResource(
+                    arn=stack.id, tags=dict(stack.tags), resource_type="cloudformation:stack"
+                )
 
 
 def missing(name_or_id: str) -> AwsError:

@@ -137,7 +137,9 @@ class Stack:
         event: dict[str, Any] = {
             "StackId": self.id,
             "StackName": self.name,
-            "EventId": f"{logical_id}-{status}-{uuid.uuid4()}" if logical_id != self.name else str(uuid.uuid4()),
+            "EventId": f"{logical_id}-{status}-{uuid.uuid4()}"
+            if logical_id != self.name
+            else str(uuid.uuid4()),
             "LogicalResourceId": logical_id,
             "PhysicalResourceId": physical_id,
             "ResourceType": kind,

@@ -6,13 +6,15 @@ It runs under the cloud's lock and, so that services know who asks, as a princip
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Generator, Sequence
-from typing import Union
 
 from mlcc_rehearsal.cloud.account import CurrentRequest, RehearsedAccount, current_request
 from mlcc_rehearsal.cloud.errors import ServiceException
 
-Work = Generator[Union[float, int, Sequence["Task"]], None, None]
+log = logging.getLogger(__name__)
+
+Work = Generator[float | int | Sequence["Task"], None, None]
 
 
 class ResourceFailed(Exception):  # noqa: N818 - it is an outcome, and named as CloudFormation names it
@@ -67,6 +69,12 @@ class Task:
             self.failure = failure
             self._finish()
             return
+        except Exception as broken:
+            # A defect of the cloud must not look like AWS refusing something, nor leave a stack waiting.
+            log.exception("work on a stack broke the rehearsal cloud")
+            self.failure = ResourceFailed(f"RehearsalDefect: {type(broken).__name__}: {broken}")
+            self._finish()
+            return
         finally:
             current_request.reset(token)
         if isinstance(wait, (int, float)):
@@ -94,6 +102,21 @@ class Task:
             waiter()
 
 
+def handler_failed(message: str, code: str) -> ResourceFailed:
+    """A failure as a resource handler words it."""
+    return ResourceFailed(
+        f'Resource handler returned message: "{message}" (RequestToken: rehearsed, HandlerErrorCode: {code})'
+    )
+
+
+def custom_failed(message: str) -> ResourceFailed:
+    """A failure as the function of a custom resource reports it."""
+    return ResourceFailed(
+        f"Received response status [FAILED] from custom resource. Message returned: {message} "
+        "(RequestId: rehearsed)"
+    )
+
+
 def reason_of(failure: Exception) -> str:
     """The ``ResourceStatusReason`` of a failure; errors of services are worded as their handlers do.
 
@@ -103,16 +126,17 @@ def reason_of(failure: Exception) -> str:
         return str(failure)
     assert isinstance(failure, ServiceException)
     code = handler_error_code(str(failure.code))
-    return (
-        f'Resource handler returned message: "{failure.message} (Service: AWS, Status Code: 400, '
-        f'Request ID: rehearsed, Error Code: {failure.code})" (RequestToken: rehearsed, '
-        f"HandlerErrorCode: {code})"
-    )
+    said = f"{failure.message} (Service: AWS, Status Code: 400, Error Code: {failure.code})"
+    return str(handler_failed(said, code))
 
 
 def handler_error_code(code: str) -> str:
     """CloudFormation's own code for an error of a service."""
-    if "AlreadyExists" in code or code in ("ResourceInUse", "ResourceInUseException", "InvalidGroup.Duplicate"):
+    if "AlreadyExists" in code or code in (
+        "ResourceInUse",
+        "ResourceInUseException",
+        "InvalidGroup.Duplicate",
+    ):
         return "AlreadyExists"
     if "NotFound" in code or code == "NoSuchEntity":
         return "NotFound"

@@ -166,7 +166,9 @@ def _condition_of(node: Node) -> Any:
 
 def nested_text(file: str) -> str:
     """A nested template: its name only; what it makes is in :mod:`.nested`."""
-    return f"Description: {file} of AWS's HyperPod template, as the rehearsal cloud knows it\nResources: {{}}\n"
+    return (
+        f"Description: {file} of AWS's HyperPod template, as the rehearsal cloud knows it\nResources: {{}}\n"
+    )
 
 
 def files() -> dict[str, bytes]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from mlcc_rehearsal.cloud.cloudformation import addresses, validation
-from mlcc_rehearsal.cloud.cloudformation.contract import load
 from mlcc_rehearsal.cloud.cloudformation.commands import DESCRIPTION
+from mlcc_rehearsal.cloud.cloudformation.contract import load
 from mlcc_rehearsal.cloud.cloudformation.models import RehearsedCloudFormationBackend
 from mlcc_rehearsal.cloud.cloudformation.operations import operation
 from mlcc_rehearsal.cloud.cloudformation.stacks import Stack
@@ -21,7 +21,9 @@ def _text(backend: RehearsedCloudFormationBackend, stack: Stack) -> str:
 
 
 @operation("GetTemplate")
-def get_template(backend: RehearsedCloudFormationBackend, parameters: dict[str, Any]) -> dict[str, Any] | None:
+def get_template(
+    backend: RehearsedCloudFormationBackend, parameters: dict[str, Any]
+) -> dict[str, Any] | None:
     """A stack's template as it lies at its address."""
     stack = backend.find_native(parameters.get("StackName"))
     if stack is None:
@@ -35,7 +37,9 @@ def get_template_summary(
 ) -> dict[str, Any] | None:
     """Parameters and needs of AWS's main template, by its address or by a stack of it."""
     stack = backend.find_native(parameters.get("StackName"))
-    if not (stack is not None and stack.parent is None) and not validation.check_template(backend, parameters):
+    if not (stack is not None and stack.parent is None) and not validation.check_template(
+        backend, parameters
+    ):
         return None
     resources = load().resources
     return {

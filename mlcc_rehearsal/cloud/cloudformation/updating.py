@@ -147,8 +147,11 @@ def denied(policy: str | None, difference: Difference) -> str | None:
     result = evaluate([{"Statement": statements}], request)
     if result.decision is Decision.ALLOWED:
         return None
-    which = f"Statement [#{result.matches[0].statement + 1}] denies" if result.matches else "No statement allows"
-    return f"Action denied by stack policy: {which} [{difference.policy_action}] for resource [{difference.name}]"
+    which = (
+        f"Statement [#{result.matches[0].statement + 1}] denies" if result.matches else "No statement allows"
+    )
+    action = difference.policy_action
+    return f"Action denied by stack policy: {which} [{action}] for resource [{difference.name}]"
 
 
 def _conditions(statement: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -268,7 +271,8 @@ def update_nested(run: Run, template: Template, properties: Mapping[str, Any]) -
         child.set_status("UPDATE_FAILED", reason)
         raise laws.NESTED_REASON.broken(
             ResourceFailed(
-                f"Embedded stack {child.id} was not successfully updated. Currently in UPDATE_FAILED with reason: "
+                f"Embedded stack {child.id} was not successfully updated. Currently in UPDATE_FAILED with "
+                f"reason: "
                 f"{reason}"
             )
         )
@@ -341,9 +345,7 @@ class _Applied:
             old = copy.copy(resource)
             old.attributes = dict(resource.attributes)
             resource.properties = wanted
-            reason = (
-                "Requested update requires the creation of a new physical resource; hence creating one."
-            )
+            reason = "Requested update requires the creation of a new physical resource; hence creating one."
             yield from self._carry_out(resource, part.create(Run(stack, resource)), "UPDATE", reason)
             if self.failed:
                 stack.resources[name] = old

@@ -76,9 +76,7 @@ def check_tags(tags: list[dict[str, str]] | None) -> dict[str, str]:
             constraint = "Member must have length greater than or equal to 1"
             raise laws.STACK_PARAMETERS.broken(_failed(value, "tags.1.member.value", constraint))
         if key.lower().startswith("aws:"):
-            raise laws.STACK_PARAMETERS.broken(
-                invalid("Tag key cannot start with reserved prefix: aws:")
-            )
+            raise laws.STACK_PARAMETERS.broken(invalid("Tag key cannot start with reserved prefix: aws:"))
     return found
 
 
@@ -100,7 +98,10 @@ def parameters_of(
         key = item["ParameterKey"]
         if str(item.get("UsePreviousValue", "")).lower() == "true":
             if previous is None:
-                message = f"Invalid input for parameter key {key}. Cannot specify usePreviousValue as true for a parameter key not in the previous template"
+                message = (
+                    f"Invalid input for parameter key {key}. Cannot specify usePreviousValue as true for a "
+                    "parameter key not in the previous template"
+                )
                 raise laws.STACK_PARAMETERS.broken(invalid(message))
             values[key] = previous[key]
         else:

@@ -6,7 +6,7 @@ import ipaddress
 import secrets
 from typing import Any
 
-from mlcc_rehearsal.cloud import durations, laws
+from mlcc_rehearsal.cloud import durations, laws, log_groups
 from mlcc_rehearsal.cloud.account import caller
 from mlcc_rehearsal.cloud.eks import access, control_plane
 from mlcc_rehearsal.cloud.eks.errors import (
@@ -91,6 +91,20 @@ def _become_active(eks: EksBackend, cluster: Cluster) -> None:
     control_plane.start(eks, cluster)
     access.bootstrap(eks, cluster)
     cluster.description["status"] = "ACTIVE"
+    _write_logs(eks, cluster)
+
+
+def _write_logs(eks: EksBackend, cluster: Cluster) -> None:
+    """A control plane that logs has its log group for as long as it is there, and a moment longer.
+
+    Source: Amazon EKS user guide, 'Send control plane logs to CloudWatch Logs'.
+    """
+    setups = cluster.description["logging"]["clusterLogging"]
+    if any(setup["enabled"] and setup["types"] for setup in setups):
+        name = f"/aws/eks/{cluster.name}/cluster"
+        log_groups.keep_writing(
+            eks.account, eks.region_name, name, lambda: eks.clusters.get(cluster.name) is cluster
+        )
 
 
 def _access_config(name: str, asked: dict[str, Any]) -> dict[str, Any]:

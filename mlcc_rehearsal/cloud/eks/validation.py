@@ -62,11 +62,18 @@ def _value(shape: Any, value: Any, path: str) -> Iterator[str]:
 def _string(shape: Any, value: str, path: str) -> Iterator[str]:
     yield from _length(shape, value, path)
     pattern = shape.metadata.get("pattern")
-    if pattern and not re.fullmatch(pattern, value):
+    if pattern and not re.fullmatch(_in_python(pattern), value):
         yield _failed(value, path, f"Member must satisfy regular expression pattern: {pattern}")
     values = shape.metadata.get("enum")
     if values and value not in values:
         yield _failed(value, path, f"Member must satisfy enum value set: [{', '.join(values)}]")
+
+
+def _in_python(pattern: str) -> str:
+    """A pattern without the Unicode properties that Python's expressions lack; letters and digits are one."""
+    for unknown, known in ((r"\p{L}", r"\w"), (r"\p{N}", r"\w"), (r"\p{Z}", r"\s")):
+        pattern = pattern.replace(unknown, known)
+    return pattern
 
 
 def _length(shape: Any, value: Any, path: str) -> Iterator[str]:

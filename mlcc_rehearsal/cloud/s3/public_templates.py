@@ -16,7 +16,8 @@ _OWNER = "999999999999"
 REGIONS = frozenset(
     {
         "us-east-1", "us-east-2", "us-west-1", "us-west-2", "ca-central-1", "sa-east-1", "eu-central-1",
-        "eu-north-1", "eu-south-2", "eu-west-1", "eu-west-2", "ap-northeast-1", "ap-northeast-2", "ap-south-1",
+        "eu-north-1", "eu-south-2", "eu-west-1", "eu-west-2", "ap-northeast-1", "ap-northeast-2",
+        "ap-south-1",
         "ap-south-2", "ap-southeast-1", "ap-southeast-2", "ap-southeast-3", "ap-southeast-4",
     }
 )  # fmt: skip
@@ -43,7 +44,7 @@ def bucket(name: str) -> Any:
 
     region = bucket_region(name)
     assert region is not None
-    made = FakeBucket(name=name, account_id=_OWNER, region_name=region)
+    made: Any = FakeBucket(name=name, account_id=_OWNER, region_name=region)
     for key, value in objects().items():
         made.keys[key] = FakeKey(key, value, account_id=_OWNER, region_name=region)
     return made

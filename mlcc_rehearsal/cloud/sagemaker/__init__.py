@@ -1,1 +1,1 @@
-"""SageMaker HyperPod: clusters on EKS, their groups, nodes and events.  moto answers the rest of SageMaker."""
+"""SageMaker HyperPod: clusters on EKS, their groups, nodes and events; moto answers the rest of SageMaker."""

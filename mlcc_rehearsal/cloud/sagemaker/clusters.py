@@ -66,7 +66,11 @@ def create_cluster(backend: RehearsedSageMakerBackend, parameters: dict[str, Any
 
 
 def add_group(
-    backend: RehearsedSageMakerBackend, cluster: HyperPodCluster, spec: dict[str, Any], *, restricted: bool = False
+    backend: RehearsedSageMakerBackend,
+    cluster: HyperPodCluster,
+    spec: dict[str, Any],
+    *,
+    restricted: bool = False,
 ) -> Group:
     """Enter a group that has no instances yet."""
     group = Group(dict(spec), restricted, created=backend.account.clock.now())
@@ -217,7 +221,8 @@ def delete_cluster(backend: RehearsedSageMakerBackend, parameters: dict[str, Any
     cluster = backend.find(parameters["ClusterName"])
     if cluster.status not in ("InService", "Failed"):
         message = (
-            f"Cluster {cluster.name} is in status {cluster.status}. Only clusters in status InService or Failed can "
+            f"Cluster {cluster.name} is in status {cluster.status}. Only clusters in status InService or "
+            f"Failed can "
             "be deleted."
         )
         raise laws.HYPERPOD_STATE.broken(ConflictException(message))

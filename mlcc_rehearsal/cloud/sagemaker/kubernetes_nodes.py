@@ -66,7 +66,9 @@ def node_object(
         labels=labels,
         taints=taints,
     )
-    made["spec"]["providerID"] = f"aws:///{zone_id}/sagemaker/cluster/hyperpod-{cluster.id}-{node.instance_id}"
+    made["spec"]["providerID"] = (
+        f"aws:///{zone_id}/sagemaker/cluster/hyperpod-{cluster.id}-{node.instance_id}"
+    )
     _architecture(made, node.instance_type)
     gpus = gpus_of(node.instance_type)
     if gpus:

@@ -72,7 +72,9 @@ class Group:
     @property
     def running(self) -> list[Node]:
         """Its nodes that have joined."""
-        return [node for node in self.nodes.values() if node.status in ("Running", "DeepHealthCheckInProgress")]
+        return [
+            node for node in self.nodes.values() if node.status in ("Running", "DeepHealthCheckInProgress")
+        ]
 
 
 @dataclass

@@ -64,7 +64,10 @@ def describe_cluster_node(backend: RehearsedSageMakerBackend, parameters: dict[s
     cluster = backend.find(parameters["ClusterName"])
     for group in cluster.groups.values():
         for node in group.nodes.values():
-            if parameters.get("NodeId") == node.instance_id or parameters.get("NodeLogicalId") == node.logical_id:
+            if (
+                parameters.get("NodeId") == node.instance_id
+                or parameters.get("NodeLogicalId") == node.logical_id
+            ):
                 return {"NodeDetails": _details(backend, group, node)}
     named = parameters.get("NodeId") or parameters.get("NodeLogicalId")
     raise ResourceNotFound(f"Instance with id {named} not found in cluster {cluster.name}.")

@@ -28,7 +28,9 @@ def reconcile(backend: RehearsedSageMakerBackend, cluster: HyperPodCluster, grou
     staying = [node for node in group.nodes.values() if node.status != "ShuttingDown"]
     if len(staying) > group.target:
         # The newest go first (unverified).
-        for node in sorted(staying, key=lambda each: each.launched, reverse=True)[: len(staying) - group.target]:
+        for node in sorted(staying, key=lambda each: each.launched, reverse=True)[
+            : len(staying) - group.target
+        ]:
             end_node(backend, cluster, group, node)
     for position in range(len(staying), group.target):
         if not _launch(backend, cluster, group, position):
@@ -160,9 +162,10 @@ def _booted(backend: RehearsedSageMakerBackend, cluster: HyperPodCluster, group:
     _log(backend, cluster)
     found = obstacle(backend, cluster, group.spec, node.subnet)
     eks = eks_cluster_of(backend, cluster)
-    if found is None and eks is None:
+    if eks is None:
         found = laws.HYPERPOD_EKS, f"EKS cluster {cluster.eks_arn} does not exist."
-    if found is not None:
+    if found is not None or eks is None:
+        assert found is not None
         law, message = found
         _given_up(backend, cluster, group, node, message, law.name)
         return
@@ -295,9 +298,7 @@ def fail(backend: RehearsedSageMakerBackend, cluster: HyperPodCluster, group: Gr
     backend.account.clock.after(durations.seconds("sagemaker.node.terminate") + 30, rolled_back)
 
 
-def end_node(
-    backend: RehearsedSageMakerBackend, cluster: HyperPodCluster, group: Group, node: Node
-) -> None:
+def end_node(backend: RehearsedSageMakerBackend, cluster: HyperPodCluster, group: Group, node: Node) -> None:
     """Begin to end an instance; its node goes with it, its interface stays a while."""
     if node.status == "ShuttingDown":
         return
@@ -330,7 +331,8 @@ def watch_minimum(backend: RehearsedSageMakerBackend, cluster: HyperPodCluster, 
         note(
             backend,
             cluster,
-            f"InstanceGroup {group.name} of Cluster {cluster.name} did not reach its minimum count and rolls back",
+            f"InstanceGroup {group.name} of Cluster {cluster.name} did not reach its minimum count and "
+            f"rolls back",
             group=group.name,
             level="Error",
             metadata={"InstanceGroup": {"FailureMessage": group.why_not or NO_CAPACITY}},

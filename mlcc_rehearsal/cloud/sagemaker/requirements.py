@@ -43,11 +43,13 @@ _INTERFACES = (
 )
 _IMAGES = ("ecr:GetAuthorizationToken", "ecr:BatchGetImage", "ecr:GetDownloadUrlForLayer")
 SCRIPTS_FAILED = (
-    "Lifecycle scripts did not run successfully. Ensure the scripts exist in provided S3 path, are accessible, "
+    "Lifecycle scripts did not run successfully. Ensure the scripts exist in provided S3 path, are "
+    "accessible, "
     "and run without errors. Please see CloudWatch logs for lifecycle script execution details."
 )
 NO_CAPACITY = (
-    "We currently do not have sufficient capacity for the requested instance type(s). Please try again later, "
+    "We currently do not have sufficient capacity for the requested instance type(s). Please try again "
+    "later, "
     "or use a different instance type or Availability Zone."
 )
 
@@ -86,7 +88,9 @@ def check_orchestrator(backend: RehearsedSageMakerBackend, settings: dict[str, A
         raise laws.HYPERPOD_EKS.broken(ValidationException(message))
     vpc_config = settings.get("VpcConfig")
     if not vpc_config:
-        raise laws.HYPERPOD_EKS.broken(ValidationException("VpcConfig is required for EKS orchestrated clusters."))
+        raise laws.HYPERPOD_EKS.broken(
+            ValidationException("VpcConfig is required for EKS orchestrated clusters.")
+        )
     check_network(backend, vpc_config, eks)
 
 
@@ -132,18 +136,26 @@ def check_groups(groups: list[dict[str, Any]], *, continuous: bool) -> None:
 
 def _contradiction(group: dict[str, Any], *, continuous: bool) -> str | None:
     requirements = group.get("InstanceRequirements")
-    types = (requirements or {}).get("InstanceTypes") or ([group["InstanceType"]] if group.get("InstanceType") else [])
+    types = (requirements or {}).get("InstanceTypes") or (
+        [group["InstanceType"]] if group.get("InstanceType") else []
+    )
     script = group.get("LifeCycleConfig") or {}
     rules = (
         (bool(group.get("InstanceType")) == bool(requirements), "give InstanceType or InstanceRequirements."),
         (bool(requirements) and not continuous, "InstanceRequirements need NodeProvisioningMode Continuous."),
         (len(set(types)) != len(types), "instance types are repeated."),
-        (group.get("MinInstanceCount", 0) > group["InstanceCount"], "MinInstanceCount is above InstanceCount."),
+        (
+            group.get("MinInstanceCount", 0) > group["InstanceCount"],
+            "MinInstanceCount is above InstanceCount.",
+        ),
         (
             bool(group.get("OnStartDeepHealthChecks")) and not all(is_accelerated(each) for each in types),
             "deep health checks are only for GPU and Trainium instances.",
         ),
-        (bool(script.get("OnCreate")) and bool(script.get("OnInitComplete")), "give OnCreate or OnInitComplete."),
+        (
+            bool(script.get("OnCreate")) and bool(script.get("OnInitComplete")),
+            "give OnCreate or OnInitComplete.",
+        ),
         (
             bool(group.get("OnStartDeepHealthChecks"))
             and bool((group.get("KubernetesConfig") or {}).get("Taints")),
@@ -163,7 +175,7 @@ def check_quotas(
     """
     wanted: dict[str, int] = {}
     for group in groups:
-        types = (group.get("InstanceRequirements") or {}).get("InstanceTypes") or [group.get("InstanceType")]
+        types = (group.get("InstanceRequirements") or {}).get("InstanceTypes") or [group["InstanceType"]]
         wanted[types[0]] = wanted.get(types[0], 0) + group["InstanceCount"]
     for instance_type, count in wanted.items():
         faults = backend.account.faults
@@ -177,9 +189,12 @@ def check_quotas(
         )
         if limit is not None and used + count > limit:
             message = (
-                f"The account-level service limit '{instance_type} for cluster usage' is {limit} Instances, with "
-                f"current utilization of {used} Instances and a request delta of {count} Instances. Please use AWS "
-                "Service Quotas to request an increase for this quota. If AWS Service Quotas is not available, "
+                f"The account-level service limit '{instance_type} for cluster usage' is {limit} "
+                f"Instances, with "
+                f"current utilization of {used} Instances and a request delta of {count} Instances. "
+                f"Please use AWS "
+                "Service Quotas to request an increase for this quota. If AWS Service Quotas is not "
+                "available, "
                 "contact AWS support to request an increase for this quota."
             )
             raise laws.HYPERPOD_QUOTA.broken(ResourceLimitExceeded(message))
@@ -224,9 +239,7 @@ def _missing(
     return sorted(set(lacking(backend.account, spec["ExecutionRole"], wanted)))
 
 
-def _script(
-    backend: RehearsedSageMakerBackend, role: str, script: dict[str, Any]
-) -> tuple[Law, str] | None:
+def _script(backend: RehearsedSageMakerBackend, role: str, script: dict[str, Any]) -> tuple[Law, str] | None:
     """What is wrong with a lifecycle script: the role may not read it, or it is not there."""
     uri = str(script["SourceS3Uri"])
     bucket, _, prefix = uri.split("://", 1)[-1].partition("/")
@@ -234,7 +247,8 @@ def _script(
     key = f"{prefix.strip('/')}/{name}".lstrip("/")
     arn = f"arn:{backend.partition}:s3:::{bucket}"
     cannot_read = (
-        f"Execution role provided does not have permissions to access the bucket {uri}. Please ensure that the "
+        f"Execution role provided does not have permissions to access the bucket {uri}. Please ensure "
+        f"that the "
         "role has minimum permissions to read the bucket (s3:ListBucket, s3:GetObject)."
     )
     owner = (

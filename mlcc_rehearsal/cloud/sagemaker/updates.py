@@ -61,14 +61,13 @@ def update_cluster(backend: RehearsedSageMakerBackend, parameters: dict[str, Any
 def _changeable(cluster: HyperPodCluster) -> None:
     if cluster.status != "InService":
         message = (
-            f"Cluster {cluster.name} is in status {cluster.status} and cannot be updated. Only clusters in status "
+            f"Cluster {cluster.name} is in status {cluster.status} and cannot be updated. Only clusters "
+            f"in status "
             "InService can be updated."
         )
         raise laws.HYPERPOD_STATE.broken(ConflictException(message))
     if cluster.deep_health_checks_run:
-        message = (
-            f"Cluster {cluster.name} cannot be updated while deep health checks are in progress on its instances."
-        )
+        message = f"Cluster {cluster.name} cannot be updated while deep health checks are in progress."
         raise laws.HYPERPOD_DEEP_HEALTH.broken(ConflictException(message))
 
 
@@ -131,7 +130,12 @@ def _apply(
 
 def _delete_group(backend: RehearsedSageMakerBackend, cluster: HyperPodCluster, group: Group) -> None:
     group.status = "Deleting"
-    note(backend, cluster, f"InstanceGroup {group.name} of Cluster {cluster.name} is being deleted", group=group.name)
+    note(
+        backend,
+        cluster,
+        f"InstanceGroup {group.name} of Cluster {cluster.name} is being deleted",
+        group=group.name,
+    )
     for node in list(group.nodes.values()):
         provisioning.end_node(backend, cluster, group, node)
     if not group.nodes:
@@ -156,7 +160,9 @@ def batch_delete_cluster_nodes(
     for node_id in parameters.get("NodeIds") or []:
         group = next((each for each in cluster.groups.values() if node_id in each.nodes), None)
         if group is None:
-            failed.append({"Code": "NodeIdNotFound", "Message": f"Node {node_id} not found.", "NodeId": node_id})
+            failed.append(
+                {"Code": "NodeIdNotFound", "Message": f"Node {node_id} not found.", "NodeId": node_id}
+            )
             continue
         group.spec = {**group.spec, "InstanceCount": max(0, group.target - 1)}
         provisioning.end_node(backend, cluster, group, group.nodes[node_id])

@@ -13,7 +13,7 @@ from mlcc_rehearsal.cloud.cloudformation.nested.network import TAG
 from mlcc_rehearsal.cloud.cloudformation.nested.roles import role
 from mlcc_rehearsal.cloud.cloudformation.parts import Part, Run, Template, until
 from mlcc_rehearsal.cloud.cloudformation.stacks import Stack
-from mlcc_rehearsal.cloud.cloudformation.tasks import ResourceFailed, Work, reason_of
+from mlcc_rehearsal.cloud.cloudformation.tasks import ResourceFailed, Work, handler_failed, reason_of
 from mlcc_rehearsal.cloud.errors import ServiceException
 
 _LOG_TYPES = ("api", "audit", "authenticator", "controllerManager", "scheduler")
@@ -76,10 +76,7 @@ def _create_cluster(run: Run) -> Work:
     run.made(name, Arn=cluster.description["arn"])
     yield from until(lambda: cluster.status != "CREATING", 15.0)
     if cluster.status != "ACTIVE":
-        raise ResourceFailed(
-            f'Resource handler returned message: "Resource {name} is in status {cluster.status}" '
-            "(RequestToken: rehearsed, HandlerErrorCode: NotStabilized)"
-        )
+        raise handler_failed(f"Resource {name} is in status {cluster.status}", "NotStabilized")
     run.resource.attributes["OpenIdConnectIssuerUrl"] = cluster.description["identity"]["oidc"]["issuer"]
 
 
@@ -118,9 +115,8 @@ def _addon(logical_id: str, addon: str) -> Part:
         # Before the first node coredns is DEGRADED; the template completes all the same.
         yield from until(lambda: cluster.addons[addon]["status"] != "CREATING")
         if cluster.addons[addon]["status"] not in ("ACTIVE", "DEGRADED"):
-            raise ResourceFailed(
-                f'Resource handler returned message: "Addon {addon} is in status '
-                f'{cluster.addons[addon]["status"]}" (RequestToken: rehearsed, HandlerErrorCode: NotStabilized)'
+            raise handler_failed(
+                f"Addon {addon} is in status {cluster.addons[addon]['status']}", "NotStabilized"
             )
 
     def delete(run: Run) -> Work:
@@ -145,7 +141,11 @@ def _parts(stack: Stack) -> list[Part]:
     }
     return [
         role(
-            "ClusterRole", "eks.amazonaws.com", name=name, managed=["AmazonEKSClusterPolicy"], tags={TAG: name}
+            "ClusterRole",
+            "eks.amazonaws.com",
+            name=name,
+            managed=["AmazonEKSClusterPolicy"],
+            tags={TAG: name},
         ),
         Part(
             "EKSCluster",

@@ -10,7 +10,7 @@ from moto.cloudformation.models import cloudformation_backends
 
 from mlcc_rehearsal.cloud import durations, laws, log_groups
 from mlcc_rehearsal.cloud.cloudformation.parts import Part, Run, at_once
-from mlcc_rehearsal.cloud.cloudformation.tasks import ResourceFailed, Work
+from mlcc_rehearsal.cloud.cloudformation.tasks import Work, handler_failed
 
 # Source: AWS Lambda developer guide, quotas: environment variables, 4 KB in aggregate.
 LARGEST_ENVIRONMENT = 4096
@@ -30,12 +30,7 @@ def function(
                 "you have provided exceeded the 4KB limit. String measured: "
                 f"{size} (Service: Lambda, Status Code: 400, Request ID: rehearsed)"
             )
-            raise laws.FUNCTION_ENVIRONMENT.broken(
-                ResourceFailed(
-                    f'Resource handler returned message: "{message}" (RequestToken: rehearsed, '
-                    "HandlerErrorCode: InvalidRequest)"
-                )
-            )
+            raise laws.FUNCTION_ENVIRONMENT.broken(handler_failed(message, "InvalidRequest"))
 
     def create(run: Run) -> Work:
         check()
@@ -44,12 +39,7 @@ def function(
             message = (
                 f"Function already exist: {name} (Service: Lambda, Status Code: 409, Request ID: rehearsed)"
             )
-            raise laws.STACK_PREFIX.broken(
-                ResourceFailed(
-                    f'Resource handler returned message: "{message}" (RequestToken: rehearsed, '
-                    "HandlerErrorCode: AlreadyExists)"
-                )
-            )
+            raise laws.STACK_PREFIX.broken(handler_failed(message, "AlreadyExists"))
         functions.add(name)
         run.made(name, Arn=f"arn:aws:lambda:{run.region}:{run.account.account_id}:function:{name}")
         yield 15.0

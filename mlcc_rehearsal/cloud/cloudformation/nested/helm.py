@@ -16,7 +16,7 @@ from mlcc_rehearsal.cloud.cloudformation.nested.functions import function, invok
 from mlcc_rehearsal.cloud.cloudformation.nested.roles import role
 from mlcc_rehearsal.cloud.cloudformation.parts import Part, Run, Template, wait
 from mlcc_rehearsal.cloud.cloudformation.stacks import Stack
-from mlcc_rehearsal.cloud.cloudformation.tasks import ResourceFailed, Work
+from mlcc_rehearsal.cloud.cloudformation.tasks import Work, custom_failed
 
 CHART, CHART_VERSION = "hyperpod-helm-chart", "0.1.0"
 
@@ -42,7 +42,12 @@ def release(name: str, namespace: str, values: dict[str, Any], moment: str) -> d
             "status": "deployed",
         },
         "chart": {
-            "metadata": {"name": CHART, "version": CHART_VERSION, "appVersion": CHART_VERSION, "apiVersion": "v2"},
+            "metadata": {
+                "name": CHART,
+                "version": CHART_VERSION,
+                "appVersion": CHART_VERSION,
+                "apiVersion": "v2",
+            },
             "templates": [],
             "values": {},
         },
@@ -83,10 +88,9 @@ def _install(run: Run) -> Work:
     yield from wait("cloudformation.helm_chart")
     cluster = eks_of(run).clusters.get(parameters["EKSClusterName"])
     if cluster is None or cluster.status not in ("ACTIVE", "UPDATING"):
-        raise ResourceFailed(
-            "Received response status [FAILED] from custom resource. Message returned: An error occurred "
-            f"(ResourceNotFoundException) when calling the DescribeCluster operation: No cluster found for name: "
-            f"{parameters['EKSClusterName']}. (RequestId: rehearsed)"
+        raise custom_failed(
+            "An error occurred (ResourceNotFoundException) when calling the DescribeCluster operation: No "
+            f"cluster found for name: {parameters['EKSClusterName']}."
         )
     if cluster.kubernetes is not None:
         moment = run.account.clock.timestamp().isoformat()
@@ -130,7 +134,10 @@ def _workload(kind: str, name: str, namespace: str) -> dict[str, Any]:
     labels = {"app.kubernetes.io/name": name}
     spec: dict[str, Any] = {
         "selector": {"matchLabels": labels},
-        "template": {"metadata": {"labels": labels}, "spec": {"containers": [{"name": "main", "image": name}]}},
+        "template": {
+            "metadata": {"labels": labels},
+            "spec": {"containers": [{"name": "main", "image": name}]},
+        },
     }
     if kind == "Deployment":
         spec["replicas"] = 1

@@ -19,7 +19,7 @@ from mlcc_rehearsal.cloud.cloudformation.nested.functions import function, invok
 from mlcc_rehearsal.cloud.cloudformation.nested.roles import role
 from mlcc_rehearsal.cloud.cloudformation.parts import Part, Run, Template, wait
 from mlcc_rehearsal.cloud.cloudformation.stacks import Stack
-from mlcc_rehearsal.cloud.cloudformation.tasks import ResourceFailed, Work
+from mlcc_rehearsal.cloud.cloudformation.tasks import ResourceFailed, Work, custom_failed, handler_failed
 from mlcc_rehearsal.cloud.ec2.network import find_subnet
 from mlcc_rehearsal.cloud.errors import ServiceException
 from mlcc_rehearsal.cloud.iam_evaluation import Principal, Request
@@ -35,7 +35,11 @@ _KARPENTER = {
             "Action": ["sagemaker:BatchAddClusterNodes", "sagemaker:BatchDeleteClusterNodes"],
             "Resource": "arn:aws:sagemaker:*:*:cluster/*",
         },
-        {"Effect": "Allow", "Action": ["kms:CreateGrant", "kms:DescribeKey"], "Resource": "arn:aws:kms:*:*:key/*"},
+        {
+            "Effect": "Allow",
+            "Action": ["kms:CreateGrant", "kms:DescribeKey"],
+            "Resource": "arn:aws:kms:*:*:key/*",
+        },
     ],
 }
 
@@ -70,9 +74,8 @@ def lifecycle_config(bucket: str, path: str) -> dict[str, str]:
 
 def _enriched(stack: Stack, groups: list[dict[str, Any]], *, restricted: bool) -> list[dict[str, Any]]:
     parameters = stack.parameters
-    execution_role = (
-        f"arn:{stack.account.partition}:iam::{stack.account.account_id}:role/{parameters['SageMakerIAMRoleName']}"
-    )
+    account = f"arn:{stack.account.partition}:iam::{stack.account.account_id}"
+    execution_role = f"{account}:role/{parameters['SageMakerIAMRoleName']}"
     security_groups = [each for each in parameters["SecurityGroupIds"].split(",") if each]
     subnets = [each for each in parameters["PrivateSubnetIds"].split(",") if each]
     zones: dict[str, str] = {}
@@ -87,7 +90,9 @@ def _enriched(stack: Stack, groups: list[dict[str, Any]], *, restricted: bool) -
             if own is not None and not any(own.values()):
                 del group["LifeCycleConfig"]
             elif own is None and parameters["S3BucketName"] and parameters["OnCreatePath"]:
-                group["LifeCycleConfig"] = lifecycle_config(parameters["S3BucketName"], parameters["OnCreatePath"])
+                group["LifeCycleConfig"] = lifecycle_config(
+                    parameters["S3BucketName"], parameters["OnCreatePath"]
+                )
         single = group.pop("TargetAvailabilityZoneId", None)
         wanted = group.pop("TargetAvailabilityZoneIds", None) or ([single] if single else [])
         found_subnets = [zones[zone] for zone in wanted if zone in zones]
@@ -130,8 +135,8 @@ def cluster_body(stack: Stack) -> dict[str, Any]:
         },
         "Orchestrator": {
             "Eks": {
-                "ClusterArn": f"arn:{stack.account.partition}:eks:{stack.region}:{stack.account.account_id}:cluster/"
-                f"{parameters['EKSClusterName']}"
+                "ClusterArn": f"arn:{stack.account.partition}:eks:{stack.region}:"
+                f"{stack.account.account_id}:cluster/{parameters['EKSClusterName']}"
             }
         },
     }
@@ -158,7 +163,9 @@ def cluster_body(stack: Stack) -> dict[str, Any]:
         if parameters["AutoScalerType"] != "None":
             body["AutoScaling"] = {"Mode": "Enable", "AutoScalerType": parameters["AutoScalerType"]}
             role_part = stack.resources.get("ClusterRole")
-            body["ClusterRole"] = role_part.attributes["Arn"] if role_part else parameters["HyperPodClusterRole"]
+            body["ClusterRole"] = (
+                role_part.attributes["Arn"] if role_part else parameters["HyperPodClusterRole"]
+            )
     return body
 
 
@@ -189,24 +196,19 @@ def _write(run: Run) -> Work:
 def _check_bucket(run: Run, bucket: str, action: str, key: str) -> None:
     """The bucket exists, is the account's, and its policy does not deny the function's role."""
     operation = action.removeprefix("s3:")
-    said = "Received response status [FAILED] from custom resource. Message returned: An error occurred "
+    said = "An error occurred "
     if bucket not in s3_of(run.stack).buckets:
         raise laws.LIFECYCLE_BUCKET.broken(
-            ResourceFailed(
+            custom_failed(
                 f"{said}(NoSuchBucket) when calling the {operation} operation: The specified bucket does not "
-                "exist (RequestId: rehearsed)"
+                "exist"
             )
         )
     arn = run.stack.resources["HyperPodClusterCustomResourceRole"].attributes["Arn"]
-    asked = Request(
-        action, f"arn:{run.account.partition}:s3:::{bucket}/{key}", {}, Principal.aws(arn)
-    )
+    asked = Request(action, f"arn:{run.account.partition}:s3:::{bucket}/{key}", {}, Principal.aws(arn))
     if bucket_policy_denies(run.account, bucket, asked):
         raise laws.LIFECYCLE_BUCKET.broken(
-            ResourceFailed(
-                f"{said}(AccessDenied) when calling the {operation} operation: Access Denied "
-                "(RequestId: rehearsed)"
-            )
+            custom_failed(f"{said}(AccessDenied) when calling the {operation} operation: Access Denied")
         )
 
 
@@ -271,7 +273,9 @@ HYPERPOD_PARAM = Template(
     "HyperPod Cluster Stack",
     _param_parts,
     lambda stack: {
-        "HyperPodClusterTemplateUrlOutput": str(stack.resources["HpLambdaCustomResource"].attributes["TemplateUrl"])
+        "HyperPodClusterTemplateUrlOutput": str(
+            stack.resources["HpLambdaCustomResource"].attributes["TemplateUrl"]
+        )
     },
     artifacts=("hp-lambda-function.zip",),
     named_roles=True,
@@ -293,8 +297,10 @@ def generated(stack: Stack) -> dict[str, Any]:
     buckets = s3_of(stack).buckets
     if bucket not in buckets or key not in buckets[bucket].keys:
         raise laws.LIFECYCLE_BUCKET.broken(
-            ResourceFailed("S3 error: The specified key does not exist.\nFor more information check "
-                           "http://docs.aws.amazon.com/AmazonS3/latest/API/ErrorResponses.html")
+            ResourceFailed(
+                "S3 error: The specified key does not exist.\nFor more information check "
+                "http://docs.aws.amazon.com/AmazonS3/latest/API/ErrorResponses.html"
+            )
         )
     value: dict[str, Any] = yaml.safe_load(buckets[bucket].keys[key].value)
     return value
@@ -309,7 +315,8 @@ def call_sagemaker(run: Run, operation: str, **parameters: Any) -> dict[str, Any
     """An operation of SageMaker, as the stack's caller."""
     from mlcc_rehearsal.cloud.sagemaker.catalogue import call
 
-    return call(sagemaker_backends[run.account.account_id][run.region], operation, parameters)
+    backend: Any = sagemaker_backends[run.account.account_id][run.region]
+    return call(backend, operation, parameters)
 
 
 def _tags(run: Run, body: dict[str, Any]) -> list[dict[str, str]]:
@@ -322,17 +329,20 @@ def _create_cluster(run: Run) -> Work:
     body.pop("StackTags", None)
     answer = call_sagemaker(run, "CreateCluster", **{**body, "Tags": _tags(run, body)})
     run.made(body["ClusterName"], ClusterArn=answer["ClusterArn"])
-    status = "Creating"
-    while status in ("Creating", "Updating", "RollingBack"):
+    yield from _settled(run, answer["ClusterArn"])
+
+
+def _settled(run: Run, arn: str) -> Work:
+    """Wait until a cluster is InService; :raises ResourceFailed: when it comes out otherwise."""
+    while True:
         yield 15.0
-        described = call_sagemaker(run, "DescribeCluster", ClusterName=answer["ClusterArn"])
+        described = call_sagemaker(run, "DescribeCluster", ClusterName=arn)
         status = described["ClusterStatus"]
-    if status != "InService":
-        message = described.get("FailureMessage") or f"Cluster is in status {status}"
-        raise ResourceFailed(
-            f'Resource handler returned message: "{message}" (RequestToken: rehearsed, '
-            "HandlerErrorCode: NotStabilized)"
-        )
+        if status == "InService":
+            return
+        if status not in ("Creating", "Updating", "RollingBack", "SystemUpdating"):
+            message = described.get("FailureMessage") or f"Cluster is in status {status}"
+            raise handler_failed(message, "NotStabilized")
 
 
 def _update_cluster(run: Run, before: dict[str, Any]) -> Work:
@@ -348,16 +358,7 @@ def _update_cluster(run: Run, before: dict[str, Any]) -> Work:
     body.pop("Tags", None)
     body.pop("ClusterRole", None)
     call_sagemaker(run, "UpdateCluster", ClusterName=arn, **body)
-    status = "Updating"
-    while status in ("Updating", "RollingBack", "SystemUpdating"):
-        yield 15.0
-        described = call_sagemaker(run, "DescribeCluster", ClusterName=arn)
-        status = described["ClusterStatus"]
-    if status != "InService":
-        raise ResourceFailed(
-            f'Resource handler returned message: "{described.get("FailureMessage", status)}" '
-            "(RequestToken: rehearsed, HandlerErrorCode: NotStabilized)"
-        )
+    yield from _settled(run, arn)
 
 
 def _delete_cluster(run: Run) -> Work:

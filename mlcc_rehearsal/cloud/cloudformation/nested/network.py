@@ -19,7 +19,7 @@ from mlcc_rehearsal.cloud.cloudformation.parts import (
     wait,
 )
 from mlcc_rehearsal.cloud.cloudformation.stacks import Stack
-from mlcc_rehearsal.cloud.cloudformation.tasks import ResourceFailed, Work
+from mlcc_rehearsal.cloud.cloudformation.tasks import Work, handler_failed
 from mlcc_rehearsal.cloud.ec2.network import find_subnet
 
 TAG = "aws-sagemaker-hyperpod-prerequiste"
@@ -117,13 +117,11 @@ def _subnet(run: Run, vpc: str, zone: str, cidr: str, tags: dict[str, str], *, p
     if zone not in known:
         message = (
             f"Value ({zone}) for parameter availabilityZoneId is invalid. "
-            f"Subnets can currently only be created in the following availability zones: {', '.join(sorted(known))}."
+            f"Subnets can currently only be created in the following availability zones: "
+            f"{', '.join(sorted(known))}."
         )
         raise laws.ZONE_IDS.broken(
-            ResourceFailed(
-                f'Resource handler returned message: "{message} (Service: Ec2, Status Code: 400, Request ID: '
-                'rehearsed)" (RequestToken: rehearsed, HandlerErrorCode: InvalidRequest)'
-            )
+            handler_failed(f"{message} (Service: Ec2, Status Code: 400)", "InvalidRequest")
         )
     subnet = run.ec2.create_subnet(
         vpc, cidr, availability_zone=None, availability_zone_id=zone, tags={"subnet": run.tags(**tags)}
@@ -360,7 +358,11 @@ def _node_subnet(stack: Stack, number: int, zone: str) -> list[Part]:
     gateways = stack.parameters["NatGatewayIds"].split(",")
     # One gateway is made, and every zone uses it.
     gateway = gateways[number - 1] if number <= len(gateways) else gateways[0]
-    block, name, table = f"AdditionalCidrBlock{number}", f"PrivateSubnet{number}", f"PrivateRouteTable{number}"
+    block, name, table = (
+        f"AdditionalCidrBlock{number}",
+        f"PrivateSubnet{number}",
+        f"PrivateRouteTable{number}",
+    )
     tags = {TAG: f"{_prefix(stack)}-Private{number}"}
     return [
         Part(
@@ -436,7 +438,9 @@ def _group(stack: Stack) -> str:
     return stack.parameters["SecurityGroupId"] or str(stack.resources["NoIngressSecurityGroup"].physical_id)
 
 
-def _rule(ports: tuple[int, int] | None, *, egress: bool = False, everywhere: bool = False) -> tuple[Action, Action]:
+def _rule(
+    ports: tuple[int, int] | None, *, egress: bool = False, everywhere: bool = False
+) -> tuple[Action, Action]:
     protocol, low, high = ("tcp", *ports) if ports else ("-1", None, None)
 
     def call(run: Run, verb: str) -> None:
