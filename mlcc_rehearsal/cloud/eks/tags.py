@@ -15,15 +15,21 @@ _MOST = 50
 def checked(tags: dict[str, str] | None) -> dict[str, str]:
     """A copy of ``tags``; :raises InvalidParameterException: when there are too many or one is reserved."""
     tags = dict(tags or {})
-    if len(tags) > _MOST:
-        raise laws.EKS_PARAMETERS.broken(
-            InvalidParameterException(f"Too many tags: {len(tags)}, at most {_MOST}")
-        )
+    _check_count(tags)
     for key in tags:
         if key.lower().startswith("aws:"):
             message = f"Tag keys cannot start with the reserved prefix aws: ({key})"
             raise laws.EKS_PARAMETERS.broken(InvalidParameterException(message))
     return tags
+
+
+def _check_count(tags: dict[str, str]) -> None:
+    # Tags that AWS sets itself do not count (Amazon EC2 user guide, "Tag restrictions").
+    own = [key for key in tags if not key.lower().startswith("aws:")]
+    if len(own) > _MOST:
+        raise laws.EKS_PARAMETERS.broken(
+            InvalidParameterException(f"Too many tags: {len(own)}, at most {_MOST}")
+        )
 
 
 def _find(eks: EksBackend, arn: str) -> dict[str, Any]:
@@ -37,7 +43,9 @@ def _find(eks: EksBackend, arn: str) -> dict[str, Any]:
 def tag_resource(eks: EksBackend, parameters: dict[str, Any]) -> dict[str, Any]:
     """Add tags to what the ARN names."""
     description = _find(eks, parameters["resourceArn"])
-    description["tags"] = checked({**description.get("tags", {}), **parameters["tags"]})
+    together = {**description.get("tags", {}), **checked(parameters["tags"])}
+    _check_count(together)
+    description["tags"] = together
     return {}
 
 
