@@ -13,6 +13,7 @@ import functools
 import importlib
 import inspect
 import sys
+import threading
 import types
 import typing
 from collections.abc import Mapping
@@ -76,12 +77,19 @@ def _split(token: str) -> tuple[str, str]:
     return parts[1].split("/")[0], parts[2]
 
 
+# pulumi_aws loads its modules when they are first looked into, which two threads must not do at once: one of
+# them would see a module without its contents (importlib.util.LazyLoader of Python 3.11 takes no lock).
+_loading = threading.Lock()
+
+
 def _module(token: str) -> tuple[Any, str]:
     module, name = _split(token)
-    try:
-        imported = importlib.import_module("pulumi_aws" if module == "index" else f"pulumi_aws.{module}")
-    except ModuleNotFoundError:
-        raise UnknownTypeError(f"the installed pulumi_aws has no module {module} ({token})") from None
+    with _loading:
+        try:
+            imported = importlib.import_module("pulumi_aws" if module == "index" else f"pulumi_aws.{module}")
+        except ModuleNotFoundError:
+            raise UnknownTypeError(f"the installed pulumi_aws has no module {module} ({token})") from None
+        dir(imported)
     return imported, name
 
 
