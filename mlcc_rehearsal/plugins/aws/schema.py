@@ -78,7 +78,7 @@ def _split(token: str) -> tuple[str, str]:
 
 
 # pulumi_aws loads its modules when they are first looked into, which two threads must not do at once: one of
-# them would see a module without its contents (importlib.util.LazyLoader of Python 3.11 takes no lock).
+# them would see a module without its contents (pulumi._utils.lazy_import takes no lock).
 _loading = threading.Lock()
 
 
@@ -89,7 +89,7 @@ def _module(token: str) -> tuple[Any, str]:
             imported = importlib.import_module("pulumi_aws" if module == "index" else f"pulumi_aws.{module}")
         except ModuleNotFoundError:
             raise UnknownTypeError(f"the installed pulumi_aws has no module {module} ({token})") from None
-        dir(imported)
+        hasattr(imported, "_utilities")  # any attribute but those for introspection has it loaded
     return imported, name
 
 
