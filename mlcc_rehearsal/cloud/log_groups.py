@@ -22,13 +22,16 @@ def write(account: RehearsedAccount, region: str, name: str) -> None:
 
 
 def keep_writing(account: RehearsedAccount, region: str, name: str, alive: Callable[[], bool]) -> None:
-    """Write now and every ``logs.write`` seconds, a last time after ``alive`` has turned false."""
+    """Write now and every ``logs.write`` seconds, for as long as ``alive`` says so."""
     write(account, region, name)
 
     def again() -> None:
         if alive():
             keep_writing(account, region, name, alive)
-        else:
-            write(account, region, name)
 
     account.clock.after(durations.seconds("logs.write"), again)
+
+
+def write_last(account: RehearsedAccount, region: str, name: str) -> None:
+    """Write once more ``logs.late`` seconds from now: the last lines of a writer that ends come late."""
+    account.clock.after(durations.seconds("logs.late"), lambda: write(account, region, name))

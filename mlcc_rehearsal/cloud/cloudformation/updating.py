@@ -165,7 +165,7 @@ def _conditions(statement: Mapping[str, Any]) -> Mapping[str, Any]:
 def begin(stack: Stack, change: Change, principal: str | None, policy: str | None) -> None:
     """Begin an update of a root stack."""
     stack.previous = {
-        "template_url": stack.template_url,
+        "url": stack.template_url,
         "parameters": stack.parameters,
         "tags": stack.tags,
     }
@@ -311,10 +311,15 @@ class _Applied:
         for part in _ordered(parts):
             if part.logical_id in self.skipped:
                 continue
-            difference = difference_of(self.stack, part)
-            if difference is None:
-                continue
-            yield from self._apply(part, difference)
+            try:
+                difference = difference_of(self.stack, part)
+            except ResourceFailed as unreadable:
+                resource = self.stack.resources[part.logical_id]
+                self.stack.set_resource(resource, "UPDATE_FAILED", str(unreadable))
+                self.failed.append(part.logical_id)
+                difference = None
+            if difference is not None:
+                yield from self._apply(part, difference)
             if self.failed:
                 self.stack.parts = {**before, **parts}
                 return

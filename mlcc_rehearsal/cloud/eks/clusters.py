@@ -99,12 +99,18 @@ def _write_logs(eks: EksBackend, cluster: Cluster) -> None:
 
     Source: Amazon EKS user guide, 'Send control plane logs to CloudWatch Logs'.
     """
-    setups = cluster.description["logging"]["clusterLogging"]
-    if any(setup["enabled"] and setup["types"] for setup in setups):
-        name = f"/aws/eks/{cluster.name}/cluster"
+    if _logs(cluster):
         log_groups.keep_writing(
-            eks.account, eks.region_name, name, lambda: eks.clusters.get(cluster.name) is cluster
+            eks.account,
+            eks.region_name,
+            f"/aws/eks/{cluster.name}/cluster",
+            lambda: eks.clusters.get(cluster.name) is cluster,
         )
+
+
+def _logs(cluster: Cluster) -> bool:
+    setups = cluster.description["logging"]["clusterLogging"]
+    return any(setup["enabled"] and setup["types"] for setup in setups)
 
 
 def _access_config(name: str, asked: dict[str, Any]) -> dict[str, Any]:
@@ -210,3 +216,5 @@ def _vanish(eks: EksBackend, cluster: Cluster) -> None:
     control_plane.stop(eks, cluster)
     if eks.clusters.get(cluster.name) is cluster:
         del eks.clusters[cluster.name]
+    if _logs(cluster):
+        log_groups.write_last(eks.account, eks.region_name, f"/aws/eks/{cluster.name}/cluster")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from mlcc_rehearsal.cloud import durations, laws
+from mlcc_rehearsal.cloud import durations, laws, log_groups
 from mlcc_rehearsal.cloud.eks import access
 from mlcc_rehearsal.cloud.sagemaker import provisioning
 from mlcc_rehearsal.cloud.sagemaker.errors import ConflictException, ResourceInUse
@@ -242,3 +242,5 @@ def delete_cluster(backend: RehearsedSageMakerBackend, parameters: dict[str, Any
 def _vanish(backend: RehearsedSageMakerBackend, cluster: HyperPodCluster) -> None:
     if backend.hyperpod.get(cluster.name) is cluster:
         del backend.hyperpod[cluster.name]
+    if cluster.settings.get("logged"):
+        log_groups.write_last(backend.account, backend.region_name, provisioning.log_group(cluster))

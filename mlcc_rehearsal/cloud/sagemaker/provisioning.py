@@ -187,14 +187,18 @@ def _booted(backend: RehearsedSageMakerBackend, cluster: HyperPodCluster, group:
     )
 
 
+def log_group(cluster: HyperPodCluster) -> str:
+    """Where the instances of a cluster write."""
+    return f"/aws/sagemaker/Clusters/{cluster.name}/{cluster.id}"
+
+
 def _log(backend: RehearsedSageMakerBackend, cluster: HyperPodCluster) -> None:
-    group = f"/aws/sagemaker/Clusters/{cluster.name}/{cluster.id}"
     if not cluster.settings.get("logged"):
         cluster.settings["logged"] = True
         log_groups.keep_writing(
             backend.account,
             backend.region_name,
-            group,
+            log_group(cluster),
             lambda: backend.hyperpod.get(cluster.name) is cluster,
         )
 

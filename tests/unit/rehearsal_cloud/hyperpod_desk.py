@@ -73,9 +73,7 @@ class HyperPodDesk:
                 s3.put_object(Bucket=bucket, Key=SCRIPT, Body=b"exit 0")
         trust = {
             "Version": "2012-10-17",
-            "Statement": [
-                {"Effect": "Allow", "Principal": {"Service": service}, "Action": "sts:AssumeRole"}
-            ],
+            "Statement": [{"Effect": "Allow", "Principal": {"Service": service}, "Action": "sts:AssumeRole"}],
         }
         policies = ["AmazonSageMakerClusterInstanceRolePolicy"] if managed else []
         self.role_arn = self.desk.role(ROLE, trust, *policies)
@@ -124,10 +122,10 @@ class HyperPodDesk:
         self.settle(stack)
         return stack
 
-    def settle(self, stack: str, limit: int = 90) -> dict[str, Any]:
+    def settle(self, stack: str, step: float = 60, limit: int = 500) -> dict[str, Any]:
         """Let time pass until nothing is done to the stack any more."""
         for _ in range(limit):
-            self.desk.pass_time(60)
+            self.desk.pass_time(step)
             found = self.stack(stack)
             if not found["StackStatus"].endswith("_IN_PROGRESS"):
                 return found

@@ -19,6 +19,7 @@ from tests.unit.rehearsal_cloud.hyperpod_desk import (
     HyperPodDesk,
     worker,
 )
+import itertools
 
 TAG = "aws-sagemaker-hyperpod-prerequiste"
 
@@ -116,7 +117,7 @@ def test_nested_stacks_come_in_the_order_of_their_inputs_with_events(hp: HyperPo
     assert seen[-1] == (STACK, "CREATE_COMPLETE")
     order = ["VPCStack", "PrivateSubnetStack", "EKSClusterStack", "HelmChartStack"]
     order += ["HyperPodParamClusterStack", "HyperPodClusterStack"]
-    for before, after in zip(order, order[1:], strict=False):
+    for before, after in itertools.pairwise(order):
         assert seen.index((before, "CREATE_COMPLETE")) < seen.index((after, "CREATE_IN_PROGRESS"))
     eks = hp.nested("EKSClusterStack")
     assert hp.stack(eks)["ParentId"] == hp.stack(eks)["RootId"] == stack
@@ -175,10 +176,14 @@ def test_a_template_comes_from_an_address_that_can_be_read(
 
 
 def test_a_template_body_has_a_length(hp: HyperPodDesk, refused: Callable[..., Any]) -> None:
-    text = hp.desk.client("s3").get_object(
-        Bucket="aws-sagemaker-hyperpod-cluster-setup-us-west-2-prod",
-        Key="templates/main-stack-eks-based-template.yaml",
-    )["Body"].read()
+    text = (
+        hp.desk.client("s3")
+        .get_object(
+            Bucket="aws-sagemaker-hyperpod-cluster-setup-us-west-2-prod",
+            Key="templates/main-stack-eks-based-template.yaml",
+        )["Body"]
+        .read()
+    )
     assert len(text) > 51_200
     with refused("ValidationError", "template-body-length"):
         hp.cfn.create_stack(StackName="by-body", TemplateBody=text.decode(), Capabilities=CAPABILITIES)
@@ -272,7 +277,11 @@ def test_group_settings_share_four_kilobytes(hp: HyperPodDesk) -> None:
 
 
 def test_a_fault_can_strike_a_resource_of_a_stack(hp: HyperPodDesk) -> None:
-    fault = {"service": "cloudformation-resource", "operation": "HelmCustomResource", "code": "InternalFailure"}
+    fault = {
+        "service": "cloudformation-resource",
+        "operation": "HelmCustomResource",
+        "code": "InternalFailure",
+    }
     hp.desk.cloud.faults.add([fault])
     stack = hp.create()
     assert hp.status(stack) == "ROLLBACK_COMPLETE"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from moto.cloudformation.models import cloudformation_backends
 
-from mlcc_rehearsal.cloud import durations, laws, log_groups
+from mlcc_rehearsal.cloud import laws, log_groups
 from mlcc_rehearsal.cloud.cloudformation.parts import Part, Run, at_once
 from mlcc_rehearsal.cloud.cloudformation.tasks import Work, handler_failed
 
@@ -75,8 +75,7 @@ def invoked(run: Run, name: str) -> None:
     """A function ran: its log group is there, also when it was deleted, and its last lines come late."""
     group = f"/aws/lambda/{name}"
     log_groups.write(run.account, run.region, group)
-    late = durations.seconds("logs.late")
-    run.account.clock.after(late, lambda: log_groups.write(run.account, run.region, group))
+    log_groups.write_last(run.account, run.region, group)
 
 
 def layer(logical_id: str) -> Part:
