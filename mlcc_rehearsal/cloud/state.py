@@ -7,6 +7,8 @@ from typing import Any
 from moto.cloudformation.models import cloudformation_backends
 from moto.ec2.models import ec2_backends
 from moto.eks.models import eks_backends
+from moto.elb.models import elb_backends
+from moto.elbv2.models import elbv2_backends
 from moto.iam.models import iam_backends
 from moto.logs.models import logs_backends
 from moto.s3.models import s3_backends
@@ -14,6 +16,7 @@ from moto.sagemaker.models import sagemaker_backends
 from moto.ssm.models import ssm_backends
 
 from mlcc_rehearsal.cloud.account import RehearsedAccount
+from mlcc_rehearsal.cloud.operator.watcher import summary as watchers
 
 
 def summarize(account: RehearsedAccount) -> dict[str, Any]:
@@ -39,6 +42,12 @@ def summarize(account: RehearsedAccount) -> dict[str, Any]:
         }
     for region, logs in list(logs_backends[account.account_id].items()):
         regions.setdefault(region, {})["log_groups"] = sorted(logs.groups)
+    for region, found in watchers(account).items():
+        regions.setdefault(region, {})["inference_watchers"] = found
+    for backends, key in ((elbv2_backends, "load_balancers"), (elb_backends, "classic_load_balancers")):
+        for region, balancing in list(backends[account.account_id].items()):
+            names = sorted(each.name for each in balancing.load_balancers.values())
+            regions.setdefault(region, {})[key] = names
     return {
         "account": account.account_id,
         "region": account.region,

@@ -13,7 +13,13 @@ from mlcc_rehearsal.cloud.account import RehearsedAccount
 from mlcc_rehearsal.cloud.ec2.network import ec2_of
 
 # Accounts that EC2 shows as the owner of an attachment that a service made.
-_REQUESTERS = {"eks": "amazon-eks", "nat": "amazon-vpc", "vpce": "amazon-vpc", "elb": "amazon-elb", "node": None}
+_REQUESTERS = {
+    "eks": "amazon-eks",
+    "nat": "amazon-vpc",
+    "vpce": "amazon-vpc",
+    "elb": "amazon-elb",
+    "node": None,
+}
 
 
 class ServiceInterface(NetworkInterface):

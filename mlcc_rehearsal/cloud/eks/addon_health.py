@@ -29,7 +29,7 @@ class Other(Protocol):
         """What it lays down."""
         ...
 
-    def lay_down(self, eks: EksBackend, cluster: Cluster, addon: Mapping[str, Any]) -> None:
+    def lay_down(self, eks: EksBackend, cluster: Cluster, addon: dict[str, Any]) -> None:
         """Put its objects into the cluster."""
         ...
 
@@ -45,7 +45,7 @@ OTHERS: dict[str, Other] = {}
 def obstacle(
     eks: EksBackend, cluster: Cluster, addon: Mapping[str, Any], *, overwrite: bool
 ) -> dict[str, Any] | None:
-    """The issue that keeps an add-on from being laid down, or None."""
+    """The issue that keeps an add-on from being laid down, or None: the law "eks-addon-foreign-objects"."""
     other = OTHERS.get(addon["addonName"])
     issue = other.obstacle(addon) if other is not None else None
     if issue is not None or overwrite or cluster.kubernetes is None:

@@ -144,7 +144,11 @@ def list_addons(eks: EksBackend, parameters: dict[str, Any]) -> dict[str, Any]:
 
 @operation("UpdateAddon")
 def update_addon(eks: EksBackend, parameters: dict[str, Any]) -> dict[str, Any]:
-    """Begin to change an add-on's version, role or configuration; what is left out stays as it is."""
+    """Begin to change an add-on's version, role or configuration; what is left out stays as it is.
+
+    Configuration values are no exception: those given take the place of all before them, the law
+    "operator-configuration-replaced".
+    """
     cluster, addon = _find(eks, parameters)
     name = addon["addonName"]
     members = {"clusterName": cluster.name, "addonName": name}
@@ -161,12 +165,14 @@ def update_addon(eks: EksBackend, parameters: dict[str, Any]) -> dict[str, Any]:
     if parameters.get("podIdentityAssociations") is not None:
         _replace_associations(eks, cluster, addon, version, parameters["podIdentityAssociations"])
     addon["status"] = "UPDATING"
+    addon["waits"] = False
     conflict = name in cluster.self_managed and parameters.get("resolveConflicts") != "OVERWRITE"
 
     def finish() -> None:
         if cluster.addons.get(name) is not addon or addon["status"] != "UPDATING":
             return
         addon["modifiedAt"] = eks.account.clock.timestamp()
+        addon["waits"] = True
         wanted = {**addon, "addonVersion": version}
         for key in ("serviceAccountRoleArn", "configurationValues"):
             if parameters.get(key) is not None:
@@ -182,7 +188,6 @@ def update_addon(eks: EksBackend, parameters: dict[str, Any]) -> dict[str, Any]:
             return
         cluster.self_managed.discard(name)
         addon.update(wanted)
-        addon["waits"] = True
         addon_health.settle(eks, cluster, addon)
 
     shown = {

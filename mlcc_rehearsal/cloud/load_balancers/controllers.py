@@ -18,6 +18,7 @@ from mlcc_rehearsal.cloud.iam.service_accounts import (
     web_identity_refusal,
 )
 from mlcc_rehearsal.cloud.iam_evaluation import ContextValue, Principal
+from mlcc_rehearsal.kubernetes_api.podlife import FAULT_ANNOTATION
 
 if TYPE_CHECKING:
     from mlcc_rehearsal.kubernetes_api.objects import ObjectStore
@@ -63,6 +64,25 @@ def running(eks: EksBackend, cluster: Cluster, store: ObjectStore) -> list[LoadB
         account = deployment["spec"]["template"]["spec"].get("serviceAccountName", "default")
         found.append(_controller(eks, cluster, namespace, account))
     return sorted(found, key=lambda each: (each.trouble is not None, each.namespace))
+
+
+def crash_without_metadata(store: ObjectStore) -> None:
+    """Let controllers on Fargate that were not told their VPC crash: there is no instance metadata to ask.
+
+    This is the law "load-balancer-vpc-id" (field report F1).
+    """
+    nodes = store.list("v1", "Node", None, "eks.amazonaws.com/compute-type=fargate")
+    names = {node["metadata"]["name"] for node in nodes}
+    for pod in store.list("v1", "Pod", None, f"app.kubernetes.io/name={CHART}") if names else []:
+        container = pod["spec"]["containers"][0]
+        told = any(argument.startswith("--aws-vpc-id=") for argument in container.get("args") or [])
+        annotations = pod["metadata"].get("annotations") or {}
+        if told or pod["spec"].get("nodeName") not in names or FAULT_ANNOTATION in annotations:
+            continue
+        pod["metadata"]["annotations"] = {**annotations, FAULT_ANNOTATION: "CrashLoopBackOff"}
+        store.put(pod)
+        where = (pod["metadata"]["namespace"], pod["metadata"]["name"], container["name"])
+        store.set_log(*where, "unable to initialize AWS cloud: failed to get VPC ID from instance metadata\n")
 
 
 def _controller(eks: EksBackend, cluster: Cluster, namespace: str, account: str) -> LoadBalancerController:

@@ -15,7 +15,11 @@ from typing import TYPE_CHECKING, Any
 from mlcc_rehearsal.cloud.eks.models import Cluster, EksBackend
 from mlcc_rehearsal.cloud.iam.roles import lacking
 from mlcc_rehearsal.cloud.load_balancers import subnets
-from mlcc_rehearsal.cloud.load_balancers.controllers import LoadBalancerController, running
+from mlcc_rehearsal.cloud.load_balancers.controllers import (
+    LoadBalancerController,
+    crash_without_metadata,
+    running,
+)
 from mlcc_rehearsal.cloud.load_balancers.stacks import ClassicStack, DeployError, Stack
 
 if TYPE_CHECKING:
@@ -36,6 +40,7 @@ _CLASSIC_ACTIONS = ("elasticloadbalancing:CreateLoadBalancer", "ec2:CreateSecuri
 
 def reconcile(eks: EksBackend, cluster: Cluster, store: ObjectStore) -> bool:
     """One look at a cluster's objects; whether to look again although nothing is written."""
+    crash_without_metadata(store)
     services = [each for each in store.list("v1", "Service") if _concerns(each)]
     ingresses = store.list("networking.k8s.io/v1", "Ingress")
     if not services and not ingresses:

@@ -22,6 +22,8 @@ _PENDING = (
     "schedule pods"
 )
 _SHORT = "The add-on is unhealthy because it doesn't have the desired number of replicas."
+# What pods do not change: somebody has to act first.
+_SETTLED = ("DELETING", "CREATE_FAILED", "UPDATE_FAILED")
 
 Object = dict[str, Any]
 
@@ -47,8 +49,9 @@ class InferenceOperator:
         vpc = cluster.description["resourcesVpcConfig"]["vpcId"]
         return objects.of(_settings(addon), cluster=cluster.name, region=eks.region_name, vpc=vpc)
 
-    def lay_down(self, eks: EksBackend, cluster: Cluster, addon: Mapping[str, Any]) -> None:
+    def lay_down(self, eks: EksBackend, cluster: Cluster, addon: dict[str, Any]) -> None:
         """Put its objects there, and take away those of a part that has been switched off."""
+        addon.pop("unhealthy_since", None)
         store = cluster.kubernetes.objects if cluster.kubernetes is not None else None
         if store is None:
             return
@@ -82,7 +85,7 @@ class InferenceOperator:
         The laws "operator-capacity", "operator-prerequisites", "operator-cluster-arn".
         """
         store = cluster.kubernetes.objects if cluster.kubernetes is not None else None
-        if store is None or not addon.get("waits") or addon["status"] in ("DELETING", "CREATE_FAILED"):
+        if store is None or not addon.get("waits") or addon["status"] in _SETTLED:
             return False
         names = objects.deployments(_settings(addon))
         found = [store.get("apps/v1", "Deployment", NAMESPACE, name) for name in names]
@@ -99,7 +102,7 @@ class InferenceOperator:
         if now - since >= durations.seconds("eks.addon.degraded"):
             issue = {"code": "InsufficientNumberOfReplicas", "message": trouble, "resourceIds": []}
             addon["status"], addon["health"] = "DEGRADED", {"issues": [issue]}
-        return True
+        return str(addon["status"]) != "DEGRADED"
 
 
 def controller_of(eks: EksBackend, cluster: Cluster) -> Controller | None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from mlcc_rehearsal.cloud import durations
 from mlcc_rehearsal.cloud.eks.models import Cluster, EksBackend
 from mlcc_rehearsal.cloud.iam.service_accounts import web_identity_refusal
-from mlcc_rehearsal.cloud.operator import enabling, objects, prerequisites
+from mlcc_rehearsal.cloud.operator import enabling, models, objects, prerequisites
 from mlcc_rehearsal.cloud.operator.settings import NAMESPACE, Settings
 from mlcc_rehearsal.cloud.operator.watcher import ENABLED, Watcher, watchers_of
 from mlcc_rehearsal.kubernetes_api.podlife import FAULT_ANNOTATION
@@ -35,6 +35,7 @@ class Controller:
     :ivar pod: uid of the pod whose log is being written.
     :ivar due: modelled moment of the next attempt or look.
     :ivar verified: whether the watcher is known to be enabled.
+    :ivar refused_at: when AWS last refused a model's certificate, by the model's uid.
     """
 
     eks: EksBackend
@@ -45,6 +46,7 @@ class Controller:
     watcher: Watcher | None = None
     verified: bool = False
     lines: list[str] = field(default_factory=list)
+    refused_at: dict[str, float] = field(default_factory=dict)
 
     def look(self, store: ObjectStore) -> bool:
         """One look at the pods; whether to look again soon (else at ``due``, or when something changes)."""
@@ -68,9 +70,10 @@ class Controller:
             self.due = _NEVER
         else:
             self._pursue()
+        again = models.reconcile(self, store) if self.ready(store) else False
         text = "".join(f"{line}\n" for line in self.lines)
         store.set_log(NAMESPACE, manager["metadata"]["name"], objects.MANAGER_CONTAINER, text)
-        return bool(lacking)
+        return again or bool(lacking)
 
     def ready(self, store: ObjectStore) -> bool:
         """Whether a manager pod is ready, so that custom resources are attended to."""
@@ -166,7 +169,7 @@ class Controller:
     def _see(self) -> None:
         assert self.watcher is not None
         arn = self.settings.cluster_arn
-        error, _ = enabling.struck(self.eks, self.settings, enabling.DESCRIBE)
+        error, delay = enabling.struck(self.eks, self.settings, enabling.DESCRIBE)
         live = watchers_of(self.eks.account, self.eks.region_name).find(self.watcher.name)
         if live is None or live is not self.watcher:
             # The cluster was deleted meanwhile: begin anew, and say why that fails.
@@ -175,6 +178,8 @@ class Controller:
         if error:
             self.say(f"waiting for the inference watcher of HyperPod cluster {arn}: {error}")
             return
+        if delay:
+            return  # nobody answers, for as long as the fault is in force
         if live.state == ENABLED:
             self.say('Desired watcher status reached\t{"status": "Enabled"}')
             self.say(f"watcher enabled successfully for HyperPod cluster {arn}")

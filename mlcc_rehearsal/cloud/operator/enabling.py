@@ -17,14 +17,16 @@ from mlcc_rehearsal.cloud.operator import certificates, hyperpod
 from mlcc_rehearsal.cloud.operator.objects import MANAGER
 from mlcc_rehearsal.cloud.operator.settings import NAMESPACE, Settings
 from mlcc_rehearsal.cloud.operator.watcher import DELETING, Watcher, watchers_of
-from mlcc_rehearsal.cloud.requests import NamedRequest
 
 UPDATE, DESCRIBE = "UpdateClusterInference", "DescribeClusterInference"
 _POLICY = "AmazonSagemakerHyperpodInferenceMonitoringPolicy"
 
 
 def refused(eks: EksBackend, cluster: Cluster, settings: Settings) -> str:
-    """Why the watcher cannot be enabled now, as the log has it after "…: "; "" when nothing is in the way."""
+    """Why the watcher cannot be enabled now, as the log has it after "…: "; "" when nothing is in the way.
+
+    The laws "watcher-trust", "watcher-grants" and "watcher-drains".
+    """
     role = settings.execution_role
     identity = web_identity_refusal(eks, cluster, role, NAMESPACE, MANAGER)
     if identity is not None:
@@ -62,23 +64,9 @@ def enable(eks: EksBackend, settings: Settings, *, further: float) -> tuple[Watc
 
 def struck(eks: EksBackend, settings: Settings, operation: str) -> tuple[str, float]:
     """What the faults in force do to a call of the operator: its error, "" for none, and its delay."""
-    faults = eks.account.faults
-    if faults is None:
-        return "", 0.0
-    found = hyperpod.find(eks.account, eks.region_name, settings.cluster_arn)
-    parameters = {"ClusterArn": settings.cluster_arn, "ClusterName": found.name if found else ""}
-    request = NamedRequest(
-        "POST", "/", "sagemaker", operation, eks.region_name, None, signed=True, parameters=parameters
-    )
-    delay = 0.0
-    error = ""
-    for fault in faults.strike(request, eks.account.clock.now()):
-        if fault.effect == "delay":
-            delay += fault.seconds
-        else:
-            wrong = fault.error(request)
-            error = error or str(Refusal("SageMaker", operation, str(wrong.code), str(wrong.message)))
-    return error, delay
+    arn = settings.cluster_arn
+    found = hyperpod.find(eks.account, eks.region_name, arn)
+    return hyperpod.strike(eks.account, eks.region_name, operation, arn, found.name if found else "")
 
 
 def _denied(eks: EksBackend, settings: Settings) -> Iterator[Refusal]:

@@ -1,4 +1,10 @@
-"""What the operator asks about HyperPod clusters: is there one with this ARN?"""
+"""What the operator asks about HyperPod clusters, and the faults that strike what it does with them.
+
+Calls that no client makes can be struck by a fault file like any other, under the service ``sagemaker``:
+``UpdateClusterInference`` (the operator has its watcher enabled), ``DescribeClusterInference`` (it looks
+whether the watcher has come) and ``DeleteClusterInference`` (SageMaker takes the watcher of a deleted cluster
+away; an effect ``delay`` makes it drain longer).
+"""
 
 from __future__ import annotations
 
@@ -7,6 +13,8 @@ from dataclasses import dataclass
 from moto.sagemaker.models import sagemaker_backends
 
 from mlcc_rehearsal.cloud.account import RehearsedAccount
+from mlcc_rehearsal.cloud.iam.service_accounts import Refusal
+from mlcc_rehearsal.cloud.requests import NamedRequest
 
 _GONE = ("Deleting", "Failed")
 
@@ -31,3 +39,21 @@ def find(account: RehearsedAccount, region: str, arn: str) -> HyperPodCluster | 
         if cluster.arn == arn:
             return HyperPodCluster(str(cluster.arn), str(cluster.cluster_name), str(cluster.status))
     return None
+
+
+def strike(account: RehearsedAccount, region: str, operation: str, arn: str, name: str) -> tuple[str, float]:
+    """What the faults in force do to such a call: its error, "" for none, and its delay in seconds."""
+    if account.faults is None:
+        return "", 0.0
+    parameters = {"ClusterArn": arn, "ClusterName": name}
+    request = NamedRequest(
+        "POST", "/", "sagemaker", operation, region, None, signed=True, parameters=parameters
+    )
+    error, delay = "", 0.0
+    for fault in account.faults.strike(request, account.clock.now()):
+        if fault.effect == "delay":
+            delay += fault.seconds
+        else:
+            wrong = fault.error(request)
+            error = error or str(Refusal("SageMaker", operation, str(wrong.code), str(wrong.message)))
+    return error, delay

@@ -186,6 +186,7 @@ def _keda(settings: Settings) -> list[Object]:
     found = [_account(KEDA[0], settings.keda_role), *_access("keda-operator", KEDA[0])]
     found += [_deployment(name, 3, settings, account=KEDA[0]) for name in KEDA]
     found += [service(name, NAMESPACE, ("app", name)) for name in KEDA]
+    # The law "api-service-without-service" is about this one.
     return [*found, api_service("external.metrics.k8s.io", "v1beta1", KEDA[1], NAMESPACE)]
 
 
@@ -232,7 +233,10 @@ def _load_balancer_controller(settings: Settings, cluster: str, region: str, vpc
 
 
 def _webhooks() -> list[Object]:
-    """The webhooks that concern objects which users make (the chart's names, paths and rules)."""
+    """The webhooks that concern objects which users make (the chart's names, paths and rules).
+
+    They are there before their pods are ready: the law "webhook-before-pods".
+    """
 
     def hook(name: str, path: str, group: str, version: str, resource: str, *operations: str) -> Object:
         own = {"key": "app.kubernetes.io/name", "operator": "NotIn"}

@@ -66,8 +66,7 @@ class Watchers:
                 self._drain(watcher)
 
     def _age(self, watcher: Watcher) -> None:
-        cluster = hyperpod.find(self.account, self.region, watcher.arn)
-        if cluster is None or not cluster.serves:
+        if hyperpod.find(self.account, self.region, watcher.arn) is None:
             self._drain(watcher)
         elif watcher.state == ENABLING and self.account.clock.now() >= watcher.due:
             watcher.state = ENABLED
@@ -87,7 +86,10 @@ class Watchers:
             if self.by_name.get(watcher.name) is watcher:
                 del self.by_name[watcher.name]
 
-        self.account.clock.after(durations.seconds("operator.watcher.drain"), gone)
+        _, further = hyperpod.strike(
+            self.account, self.region, "DeleteClusterInference", watcher.arn, watcher.name
+        )
+        self.account.clock.after(durations.seconds("operator.watcher.drain") + further, gone)
 
 
 def watchers_of(account: RehearsedAccount, region: str) -> Watchers:

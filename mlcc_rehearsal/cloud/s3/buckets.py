@@ -7,6 +7,7 @@ from typing import Any
 from moto.iam.access_control import PermissionResult
 from moto.s3.models import FakeBucket
 
+from mlcc_rehearsal.cloud import laws_operator
 from mlcc_rehearsal.cloud.account import current_request, find_account
 from mlcc_rehearsal.cloud.iam_evaluation import Decision, Principal, Request
 from mlcc_rehearsal.cloud.s3.policies import evaluate_bucket_policy
@@ -29,4 +30,7 @@ class RehearsedBucket(FakeBucket):
         caller = current_request.get()
         principal = Principal("AWS", caller.principal) if caller and caller.principal else None
         asked = Request(action, resource, {}, principal)
-        return _RESULTS[evaluate_bucket_policy(account, self.policy, asked).decision]
+        decision = evaluate_bucket_policy(account, self.policy, asked).decision
+        if decision is Decision.EXPLICIT_DENY:
+            laws_operator.BUCKET_POLICY.broken(PermissionError(action))
+        return _RESULTS[decision]

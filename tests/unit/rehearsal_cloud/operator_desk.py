@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable
-from types import SimpleNamespace
 from typing import Any
 
 from moto.sagemaker.models import sagemaker_backends
 
 from mlcc_rehearsal.cloud import Cloud
+from mlcc_rehearsal.cloud.sagemaker.models import HyperPodCluster
 from mlcc_rehearsal.kubernetes_api.objects import ObjectStore
 from tests.unit.rehearsal_cloud.conftest import Desk, Network
 
@@ -164,7 +164,8 @@ class OperatorDesk(Desk):
     def hyperpod_cluster(self, identifier: str = "abcdef012345", status: str = "InService") -> str:
         arn = f"arn:aws:sagemaker:{self.region}:{self.account}:cluster/{identifier}"
         clusters: Any = sagemaker_backends[self.account][self.region].clusters
-        clusters["demo-hyperpod"] = SimpleNamespace(arn=arn, cluster_name="demo-hyperpod", status=status)
+        now = self.cloud.clock.timestamp()
+        clusters["demo-hyperpod"] = HyperPodCluster("demo-hyperpod", arn, now, {}, [], status=status)
         return arn
 
     def delete_hyperpod_cluster(self) -> None:

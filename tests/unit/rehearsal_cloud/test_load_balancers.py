@@ -152,6 +152,7 @@ def test_an_ingress_makes_a_load_balancer_that_holds_the_network_and_goes_with_i
 
 
 def test_with_its_controller_gone_first_an_ingress_and_its_load_balancer_stay(desk: BalancerDesk) -> None:
+    """The law load-balancer-finalizer."""
     desk.controller()
     desk.ingress("internal")
     desk.until(lambda: desk.hostname("Ingress", "web"), 120, 10)
@@ -208,6 +209,7 @@ def test_a_service_is_the_load_balancer_controllers_while_its_webhook_is_there(d
 
 
 def test_a_controller_without_the_grants_or_with_another_trust_makes_nothing(desk: BalancerDesk) -> None:
+    """The law load-balancer-credentials."""
     desk.controller("system:serviceaccount:elsewhere:aws-load-balancer-controller", grants=False)
     desk.ingress()
     desk.until(lambda: desk.events("FailedDeployModel"), 120, 10)
@@ -224,6 +226,7 @@ def test_a_controller_without_the_grants_or_with_another_trust_makes_nothing(des
 
 
 def test_rule_11_a_second_tagged_subnet_in_a_zone_breaks_the_discovery(desk: BalancerDesk) -> None:
+    """The law load-balancer-subnets."""
     assert desk.there is not None
     desk.tag(desk.there.private, "kubernetes.io/role/elb")
     desk.controller()
@@ -241,6 +244,7 @@ def test_rule_11_a_second_tagged_subnet_in_a_zone_breaks_the_discovery(desk: Bal
 def test_rule_22_two_controllers_get_credentials_only_by_a_trust_that_names_any_namespace(
     desk: BalancerDesk,
 ) -> None:
+    """The law shared-service-account-name."""
     from moto.eks.models import eks_backends
 
     from mlcc_rehearsal.cloud.load_balancers.controllers import running
@@ -269,6 +273,7 @@ def test_rule_22_two_controllers_get_credentials_only_by_a_trust_that_names_any_
 
 
 def test_load_balancers_of_users_hold_their_network_too(desk: BalancerDesk, refused: Any) -> None:
+    """The law load-balancer-interfaces."""
     assert desk.there is not None
     elbv2 = desk.client("elbv2")
     with pytest.raises(ClientError, match="At least two subnets in two different Availability Zones"):
@@ -282,3 +287,30 @@ def test_load_balancers_of_users_hold_their_network_too(desk: BalancerDesk, refu
     elbv2.delete_load_balancer(LoadBalancerArn=arn)
     desk.pass_time(61)
     assert desk.interfaces() == []
+
+
+def test_a_controller_on_fargate_must_be_told_its_vpc(desk: BalancerDesk) -> None:
+    """The law load-balancer-vpc-id."""
+    for number in range(2):
+        desk.objects.delete("v1", "Node", None, f"node-{number}")
+    desk.node("fargate-ip-10-0-0-9", arch="amd64")
+    node = desk.objects.get("v1", "Node", None, "fargate-ip-10-0-0-9")
+    assert node is not None
+    node["metadata"]["labels"]["eks.amazonaws.com/compute-type"] = "fargate"
+    desk.objects.put(node)
+
+    def lay_down(**values: Any) -> None:
+        for each in (*chart.definitions(), *chart.render(chart.CHART, "kube-system", "3.5.0", values)):
+            desk.objects.put(each)
+
+    def waits() -> list[str]:
+        pods = desk.objects.list("v1", "Pod", "kube-system", f"app.kubernetes.io/name={chart.CHART}")
+        statuses = [pod["status"].get("containerStatuses") or [{}] for pod in pods]
+        return [((each[0].get("state") or {}).get("waiting") or {}).get("reason", "") for each in statuses]
+
+    lay_down(clusterName="demo")
+    desk.until(lambda: waits() == ["CrashLoopBackOff"] * 2, 120, 10)
+    assert not desk.ready()
+    assert desk.there is not None
+    lay_down(clusterName="demo", vpcId=desk.there.vpc)
+    desk.until(desk.ready, 120, 10)

@@ -36,6 +36,7 @@ def failure(desk: OperatorDesk) -> str:
 
 
 def test_the_watcher_comes_after_minutes_and_only_the_log_says_so(desk: OperatorDesk) -> None:
+    """The law watcher-time."""
     desk.install()
     active = desk.until(lambda: desk.status() == "ACTIVE")
     assert active >= 180, "the controller counts as started three minutes after its start (startupProbe)"
@@ -52,6 +53,7 @@ def test_the_watcher_comes_after_minutes_and_only_the_log_says_so(desk: Operator
 
 
 def test_a_trust_of_another_issuer_is_refused_in_sts_words_until_it_is_mended(desk: OperatorDesk) -> None:
+    """The law watcher-trust."""
     right = json.dumps(desk.execution_trust())
     wrong = right.replace(desk.issuer, desk.issuer[:-4] + "DEAD")
     desk.iam.update_assume_role_policy(RoleName=ROLE, PolicyDocument=wrong)
@@ -76,21 +78,21 @@ def test_sagemaker_must_be_trusted_as_well(desk: OperatorDesk) -> None:
     assert "api error ValidationException: The execution role ARN" in failure(desk)
 
 
-@pytest.mark.parametrize(
-    ("without", "action"),
-    [
-        ("EndpointConfigs", "sagemaker:DescribeEndpointConfig"),
-        ("Import", "acm:ImportCertificate"),
-        ("Tag", "acm:AddTagsToCertificate"),
-    ],
-)
-def test_rule_09_the_managed_policy_alone_is_not_enough(
-    desk: OperatorDesk, without: str, action: str
-) -> None:
-    desk.grant(ROLE, without)
+def test_rule_09_the_managed_policy_alone_is_not_enough(desk: OperatorDesk) -> None:
+    """The law watcher-grants-beside-the-policy."""
+    grants = {
+        "EndpointConfigs": "sagemaker:DescribeEndpointConfig",
+        "Import": "acm:ImportCertificate",
+        "Tag": "acm:AddTagsToCertificate",
+    }
+    without = list(grants)
+    desk.grant(ROLE, *without)
     desk.install()
-    assert f"is not authorized to perform: {action} on resource: " in failure(desk)
-    desk.grant(ROLE)
+    for sid, action in grants.items():
+        refusal = f"is not authorized to perform: {action} on resource: "
+        desk.until(lambda refusal=refusal: desk.pods() and refusal in desk.log(), 900)
+        without.remove(sid)
+        desk.grant(ROLE, *without)
     desk.until(lambda: _ENABLED in desk.log())
 
 
@@ -107,6 +109,7 @@ def test_rule_09_the_role_is_passed_to_sagemaker(desk: OperatorDesk) -> None:
 
 
 def test_a_role_without_the_managed_policy_may_not_enable_the_watcher(desk: OperatorDesk) -> None:
+    """The law watcher-grants."""
     policy = "arn:aws:iam::aws:policy/AmazonSageMakerHyperPodInferenceAccess"
     desk.iam.detach_role_policy(RoleName=ROLE, PolicyArn=policy)
     desk.install()
@@ -141,9 +144,13 @@ def test_a_stale_cluster_arn_is_not_found(desk: OperatorDesk) -> None:
 
 
 def test_a_watcher_of_a_deleted_cluster_drains_before_the_next_of_that_name(desk: OperatorDesk) -> None:
+    """The law watcher-drains."""
     desk.install()
     desk.until(lambda: desk.pods() and _ENABLED in desk.log())
+    fault = {"service": "sagemaker", "operation": "DeleteClusterInference", "effect": "delay", "seconds": 300}
+    desk.cloud.faults.add([fault])
     desk.delete_hyperpod_cluster()
+    gone = desk.cloud.clock.now()
     desk.pass_time(60)
     arn = desk.hyperpod_cluster("fedcba543210")
     desk.eks.update_addon(
@@ -155,6 +162,7 @@ def test_a_watcher_of_a_deleted_cluster_drains_before_the_next_of_that_name(desk
     refusal = "api error ValidationException: Underlying watcher service is being deleted"
     desk.until(lambda: refusal in desk.log())
     desk.until(lambda: f"{_ENABLED} for HyperPod cluster {arn}" in desk.log())
+    assert desk.cloud.clock.now() - gone > 480 + 300 + 420, "it drained, longer for the fault, and then came"
 
 
 def test_a_new_controller_finds_the_watcher_enabled(desk: OperatorDesk) -> None:
