@@ -105,7 +105,7 @@ def evaluate_trust(document: Document, request: Request) -> Result:
 
 
 def evaluate_resource_policy(document: Document, request: Request) -> Result:
-    """Decide ``request`` by a resource's own policy: statements that do not name the principal do not apply."""
+    """Decide ``request`` by a resource's own policy: statements that name others do not apply."""
     statements = [
         statement
         for statement in _as_list(_parsed(document).get("Statement"))

@@ -380,46 +380,6 @@ BUCKET_NOT_EMPTY = _law(
 )
 
 # The operator's and the load balancers' laws are a module of their own: this one is long enough.
+# So are HyperPod's and CloudFormation's.
+from mlcc_rehearsal.cloud import laws_hyperpod as _laws_hyperpod  # noqa: E402, F401
 from mlcc_rehearsal.cloud import laws_operator as _laws_operator  # noqa: E402, F401
-
-# HyperPod's and CloudFormation's laws are a module of their own: this one is long enough.
-from mlcc_rehearsal.cloud.laws_hyperpod import (  # noqa: E402
-    ACTION_DENIED,
-    CAPABILITIES,
-    CHANGE_SET_STATE,
-    FUNCTION_ENVIRONMENT,
-    HYPERPOD_CAPACITY,
-    HYPERPOD_CONTINUOUS,
-    HYPERPOD_DEEP_HEALTH,
-    HYPERPOD_EKS,
-    HYPERPOD_EVENTS,
-    HYPERPOD_EXISTS,
-    HYPERPOD_GROUPS,
-    HYPERPOD_IMMUTABLE,
-    HYPERPOD_MINIMUM,
-    HYPERPOD_OMITTED,
-    HYPERPOD_PARAMETERS,
-    HYPERPOD_QUOTA,
-    HYPERPOD_ROLE_GRANTS,
-    HYPERPOD_ROLE_TRUST,
-    HYPERPOD_SCRIPT_EXISTS,
-    HYPERPOD_SCRIPT_READABLE,
-    HYPERPOD_STATE,
-    LIFECYCLE_BUCKET,
-    NESTED_REASON,
-    NO_UPDATES,
-    RETAIN_STATE,
-    ROLLBACK_COMPLETE,
-    STACK_DEAF,
-    STACK_DELETE_FAILED,
-    STACK_EXISTS,
-    STACK_PARAMETERS,
-    STACK_PREFIX,
-    STACK_RESENDS,
-    STACK_STATE,
-    TEMPLATE_BODY,
-    TEMPLATE_REFERENCES,
-    TEMPLATE_URL,
-    TERMINATION_PROTECTION,
-    ZONE_IDS,
-)

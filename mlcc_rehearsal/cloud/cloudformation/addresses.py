@@ -12,7 +12,7 @@ from typing import Any
 
 from moto.s3.models import s3_backends
 
-from mlcc_rehearsal.cloud import laws
+from mlcc_rehearsal.cloud import laws_hyperpod
 from mlcc_rehearsal.cloud.account import RehearsedAccount
 from mlcc_rehearsal.cloud.cloudformation.contract import MAIN
 from mlcc_rehearsal.cloud.errors import AwsError
@@ -44,7 +44,7 @@ def place_of(url: str) -> Place:
         return Place(found.group(1), found.group(3), found.group(2))
     if found := _PATH_STYLE.fullmatch(url):
         return Place(found.group(2), found.group(3), found.group(1))
-    raise laws.TEMPLATE_URL.broken(
+    raise laws_hyperpod.TEMPLATE_URL.broken(
         AwsError("ValidationError", "TemplateURL must be a supported URL.", status=400)
     )
 
@@ -99,4 +99,6 @@ def read(account: RehearsedAccount, url: str) -> bytes:
 
 
 def _refused(message: str) -> AwsError:
-    return laws.TEMPLATE_URL.broken(AwsError("ValidationError", f"S3 error: {message}{_MORE}", status=400))
+    return laws_hyperpod.TEMPLATE_URL.broken(
+        AwsError("ValidationError", f"S3 error: {message}{_MORE}", status=400)
+    )

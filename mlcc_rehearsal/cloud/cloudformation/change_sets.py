@@ -9,7 +9,7 @@ import uuid
 from collections.abc import Mapping
 from typing import Any
 
-from mlcc_rehearsal.cloud import durations, laws
+from mlcc_rehearsal.cloud import durations, laws_hyperpod
 from mlcc_rehearsal.cloud.cloudformation import lifecycle, main_stack, updating, validation
 from mlcc_rehearsal.cloud.cloudformation.commands import flag, new_stack, principal_for
 from mlcc_rehearsal.cloud.cloudformation.main_stack import MAIN_TEMPLATE
@@ -42,7 +42,7 @@ def create_change_set(
     name = parameters["ChangeSetName"]
     if stack is not None and _find(backend, name, stack.id) is not None:
         message = f"ChangeSet {name} already exists"
-        raise laws.CHANGE_SET_STATE.broken(AwsError("AlreadyExistsException", message))
+        raise laws_hyperpod.CHANGE_SET_STATE.broken(AwsError("AlreadyExistsException", message))
     made = (
         _for_create(backend, parameters, stack)
         if kind == "CREATE"
@@ -64,7 +64,7 @@ def _for_create(
         message = (
             f"Stack [{stack.name}] already exists and cannot be created again with the changeSet [{name}]."
         )
-        raise laws.STACK_EXISTS.broken(validation.invalid(message))
+        raise laws_hyperpod.STACK_EXISTS.broken(validation.invalid(message))
     if stack is None:
         validation.check_name(parameters["StackName"])
         stack = new_stack(backend, parameters)
@@ -281,14 +281,14 @@ def execute_change_set(
         return None
     if made.parent is not None:
         message = "ExecuteChangeSet cannot be called on a nested change set; execute the root change set"
-        raise laws.CHANGE_SET_STATE.broken(AwsError("InvalidChangeSetStatus", message, status=400))
+        raise laws_hyperpod.CHANGE_SET_STATE.broken(AwsError("InvalidChangeSetStatus", message, status=400))
     if made.status != "CREATE_COMPLETE" or made.execution != "AVAILABLE":
         message = (
             f"ChangeSet [{made.id}] cannot be executed in its current status of [{made.status}] and "
             f"execution "
             f"status of [{made.execution}]"
         )
-        raise laws.CHANGE_SET_STATE.broken(AwsError("InvalidChangeSetStatus", message, status=400))
+        raise laws_hyperpod.CHANGE_SET_STATE.broken(AwsError("InvalidChangeSetStatus", message, status=400))
     stack = made.stack
     for other in backend.native_change_sets.values():
         if other.root.stack is stack and other.root is not made and other.execution == "AVAILABLE":

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from mlcc_rehearsal.cloud import laws
+from mlcc_rehearsal.cloud import laws_hyperpod
 from mlcc_rehearsal.cloud.account import caller
 from mlcc_rehearsal.cloud.cloudformation import lifecycle, updating, validation
 from mlcc_rehearsal.cloud.cloudformation.main_stack import MAIN_TEMPLATE
@@ -38,7 +38,9 @@ def create_stack(
     validation.check_name(name)
     native = validation.check_template(backend, parameters)
     if backend.name_taken(name):
-        raise laws.STACK_EXISTS.broken(AwsError("AlreadyExistsException", f"Stack [{name}] already exists"))
+        raise laws_hyperpod.STACK_EXISTS.broken(
+            AwsError("AlreadyExistsException", f"Stack [{name}] already exists")
+        )
     if not native:
         return None
     stack = new_stack(backend, parameters)
@@ -116,7 +118,7 @@ def update_stack(
     validation.check_capabilities(list(parameters.get("Capabilities") or []))
     validation.check_resources(change.parameters, backend.region_name)
     if change.nothing:
-        raise laws.NO_UPDATES.broken(validation.invalid("No updates are to be performed."))
+        raise laws_hyperpod.NO_UPDATES.broken(validation.invalid("No updates are to be performed."))
     if parameters.get("StackPolicyBody"):
         stack.policy = validation.check_policy(parameters["StackPolicyBody"])
     policy = validation.check_policy(parameters.get("StackPolicyDuringUpdateBody")) or stack.policy
@@ -136,10 +138,10 @@ def delete_stack(
         return {}
     if stack.root.termination_protection:
         message = f"Stack [{stack.name}] cannot be deleted while TerminationProtection is enabled"
-        raise laws.TERMINATION_PROTECTION.broken(validation.invalid(message))
+        raise laws_hyperpod.TERMINATION_PROTECTION.broken(validation.invalid(message))
     if stack.in_progress and stack.status != "CREATE_IN_PROGRESS":
         message = f"Stack [{stack.name}] cannot be deleted while in status {stack.status}"
-        raise laws.STACK_STATE.broken(validation.invalid(message))
+        raise laws_hyperpod.STACK_STATE.broken(validation.invalid(message))
     retained = list(parameters.get("RetainResources") or [])
     forced = parameters.get("DeletionMode") == "FORCE_DELETE_STACK"
     if (retained or forced) and stack.status != "DELETE_FAILED":
@@ -148,10 +150,12 @@ def delete_stack(
             f"used when "
             f"the stack is in DELETE_FAILED state; it is in {stack.status}"
         )
-        raise laws.RETAIN_STATE.broken(validation.invalid(message))
+        raise laws_hyperpod.RETAIN_STATE.broken(validation.invalid(message))
     unknown = [name for name in retained if name not in stack.resources]
     if unknown:
-        raise laws.RETAIN_STATE.broken(validation.invalid(f"Resources {unknown} do not exist in the stack"))
+        raise laws_hyperpod.RETAIN_STATE.broken(
+            validation.invalid(f"Resources {unknown} do not exist in the stack")
+        )
     if forced:
         retained = [name for name, each in stack.resources.items() if each.status == "DELETE_FAILED"]
         stack.deletion_mode = "FORCE_DELETE_STACK"

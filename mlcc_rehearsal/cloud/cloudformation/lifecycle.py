@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from mlcc_rehearsal.cloud import durations, laws
+from mlcc_rehearsal.cloud import durations, laws_hyperpod
 from mlcc_rehearsal.cloud.cloudformation.parts import Part, Run, Template
 from mlcc_rehearsal.cloud.cloudformation.stacks import Resource, Stack, random_suffix, stack_id
 from mlcc_rehearsal.cloud.cloudformation.tasks import ResourceFailed, Task, Work, reason_of
@@ -203,10 +203,10 @@ def create_nested(run: Run, template: Template, properties: Mapping[str, Any]) -
         yield [child.task]
     if child.task.failure is not None:
         child.set_status("CREATE_FAILED", reason_of(child.task.failure))
-        raise laws.NESTED_REASON.broken(ResourceFailed(reason_of(child.task.failure)))
+        raise laws_hyperpod.NESTED_REASON.broken(ResourceFailed(reason_of(child.task.failure)))
     if failed:
         names = ", ".join(failed)
-        raise laws.NESTED_REASON.broken(
+        raise laws_hyperpod.NESTED_REASON.broken(
             ResourceFailed(
                 f"Embedded stack {child.id} was not successfully created: The following resource(s) "
                 f"failed to "

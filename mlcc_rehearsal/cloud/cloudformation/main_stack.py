@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from mlcc_rehearsal.cloud import laws
+from mlcc_rehearsal.cloud import laws_hyperpod
 from mlcc_rehearsal.cloud.cloudformation import addresses
 from mlcc_rehearsal.cloud.cloudformation.contract import MAIN, load
 from mlcc_rehearsal.cloud.cloudformation.expressions import Scope, used_stacks
@@ -132,7 +132,7 @@ def _readable(stack: Stack, url: str, template: Template) -> None:
             base = url.rsplit("/templates/", 1)[0]
             addresses.check_readable(stack.account, f"{base}/resources/artifacts/{artifact}")
     except AwsError as refused:
-        raise laws.TEMPLATE_URL.broken(ResourceFailed(str(refused.message))) from refused
+        raise laws_hyperpod.TEMPLATE_URL.broken(ResourceFailed(str(refused.message))) from refused
 
 
 def outputs_of(stack: Stack) -> dict[str, str]:

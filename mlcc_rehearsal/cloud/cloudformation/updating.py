@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from mlcc_rehearsal.cloud import durations, laws
+from mlcc_rehearsal.cloud import durations, laws_hyperpod
 from mlcc_rehearsal.cloud.cloudformation import lifecycle, main_stack, validation
 from mlcc_rehearsal.cloud.cloudformation.main_stack import MAIN_TEMPLATE
 from mlcc_rehearsal.cloud.cloudformation.parts import Part, Run, Template
@@ -63,7 +63,11 @@ def check_updatable(stack: Stack) -> None:
     """:raises AwsError: ValidationError for a stack in a state that refuses updates."""
     if stack.status not in _UPDATABLE:
         message = f"Stack:{stack.id} is in {stack.status} state and can not be updated."
-        law = laws.ROLLBACK_COMPLETE if stack.status == "ROLLBACK_COMPLETE" else laws.STACK_STATE
+        law = (
+            laws_hyperpod.ROLLBACK_COMPLETE
+            if stack.status == "ROLLBACK_COMPLETE"
+            else laws_hyperpod.STACK_STATE
+        )
         raise law.broken(validation.invalid(message))
 
 
@@ -215,7 +219,7 @@ def cancel(stack: Stack) -> None:
     """Stop an update and roll back; :raises AwsError: ValidationError when there is none."""
     if stack.status != "UPDATE_IN_PROGRESS":
         message = f"CancelUpdateStack cannot be called from current stack status: {stack.status}"
-        raise laws.STACK_STATE.broken(validation.invalid(message))
+        raise laws_hyperpod.STACK_STATE.broken(validation.invalid(message))
     _stop(stack)
     stack.set_status("UPDATE_ROLLBACK_IN_PROGRESS", "User Initiated")
     lifecycle.start(stack, _roll_back(stack, ()))
@@ -240,11 +244,11 @@ def continue_rollback(stack: Stack, skipped: list[str]) -> None:
             f"Stack:{stack.id} is in {stack.status} state and can not be continued. Only stacks in "
             "UPDATE_ROLLBACK_FAILED can."
         )
-        raise laws.STACK_STATE.broken(validation.invalid(message))
+        raise laws_hyperpod.STACK_STATE.broken(validation.invalid(message))
     unknown = [name for name in skipped if name not in stack.resources]
     if unknown:
         message = f"Resources {unknown} to skip do not exist in the stack"
-        raise laws.STACK_STATE.broken(validation.invalid(message))
+        raise laws_hyperpod.STACK_STATE.broken(validation.invalid(message))
     stack.set_status("UPDATE_ROLLBACK_IN_PROGRESS", "User Initiated")
     lifecycle.start(stack, _roll_back(stack, tuple(skipped)))
 
@@ -269,7 +273,7 @@ def update_nested(run: Run, template: Template, properties: Mapping[str, Any]) -
             else f"The following resource(s) failed to update: [{', '.join(applied.failed)}]. "
         )
         child.set_status("UPDATE_FAILED", reason)
-        raise laws.NESTED_REASON.broken(
+        raise laws_hyperpod.NESTED_REASON.broken(
             ResourceFailed(
                 f"Embedded stack {child.id} was not successfully updated. Currently in UPDATE_FAILED with "
                 f"reason: "
@@ -329,7 +333,7 @@ class _Applied:
         reason = denied(self.policy, difference)
         if reason is None:
             return False
-        laws.ACTION_DENIED.broken(ResourceFailed(reason))
+        laws_hyperpod.ACTION_DENIED.broken(ResourceFailed(reason))
         self.stack.set_resource(resource, "UPDATE_FAILED", reason)
         self.failed.append(difference.name)
         return True

@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from mlcc_rehearsal.cloud import laws
+from mlcc_rehearsal.cloud import laws_hyperpod
 from mlcc_rehearsal.cloud.cloudformation import addresses, main_stack
 from mlcc_rehearsal.cloud.cloudformation.contract import load
 from mlcc_rehearsal.cloud.cloudformation.models import RehearsedCloudFormationBackend
@@ -36,10 +36,10 @@ def check_name(name: str) -> None:
         constraint = (
             "Member must satisfy regular expression pattern: [a-zA-Z][-a-zA-Z0-9]*|arn:[-a-zA-Z0-9:/._+]*"
         )
-        raise laws.STACK_PARAMETERS.broken(_failed(name, "stackName", constraint))
+        raise laws_hyperpod.STACK_PARAMETERS.broken(_failed(name, "stackName", constraint))
     if len(name) > _LONGEST_NAME:
         constraint = f"Member must have length less than or equal to {_LONGEST_NAME}"
-        raise laws.STACK_PARAMETERS.broken(_failed(name, "stackName", constraint))
+        raise laws_hyperpod.STACK_PARAMETERS.broken(_failed(name, "stackName", constraint))
 
 
 def check_body(parameters: Mapping[str, Any]) -> None:
@@ -48,7 +48,7 @@ def check_body(parameters: Mapping[str, Any]) -> None:
     if body is not None and len(body.encode()) > _LONGEST_BODY:
         shown = body[:60]
         constraint = f"Member must have length less than or equal to {_LONGEST_BODY}"
-        raise laws.TEMPLATE_BODY.broken(_failed(shown, "templateBody", constraint))
+        raise laws_hyperpod.TEMPLATE_BODY.broken(_failed(shown, "templateBody", constraint))
 
 
 def check_template(backend: RehearsedCloudFormationBackend, parameters: Mapping[str, Any]) -> bool:
@@ -61,7 +61,9 @@ def check_template(backend: RehearsedCloudFormationBackend, parameters: Mapping[
     if url is None:
         return False
     if parameters.get("TemplateBody") is not None:
-        raise laws.TEMPLATE_URL.broken(invalid("Specify either TemplateBody or TemplateURL, not both."))
+        raise laws_hyperpod.TEMPLATE_URL.broken(
+            invalid("Specify either TemplateBody or TemplateURL, not both.")
+        )
     addresses.check_readable(backend.account, url)
     return addresses.is_main(url)
 
@@ -70,13 +72,15 @@ def check_tags(tags: list[dict[str, str]] | None) -> dict[str, str]:
     """The tags by key; :raises AwsError: ValidationError for too many, empty or reserved ones."""
     found = {tag["Key"]: tag.get("Value", "") for tag in tags or []}
     if len(found) > _MOST_TAGS:
-        raise laws.STACK_PARAMETERS.broken(invalid(f"Tags cannot be more than {_MOST_TAGS}"))
+        raise laws_hyperpod.STACK_PARAMETERS.broken(invalid(f"Tags cannot be more than {_MOST_TAGS}"))
     for key, value in found.items():
         if not value:
             constraint = "Member must have length greater than or equal to 1"
-            raise laws.STACK_PARAMETERS.broken(_failed(value, "tags.1.member.value", constraint))
+            raise laws_hyperpod.STACK_PARAMETERS.broken(_failed(value, "tags.1.member.value", constraint))
         if key.lower().startswith("aws:"):
-            raise laws.STACK_PARAMETERS.broken(invalid("Tag key cannot start with reserved prefix: aws:"))
+            raise laws_hyperpod.STACK_PARAMETERS.broken(
+                invalid("Tag key cannot start with reserved prefix: aws:")
+            )
     return found
 
 
@@ -92,7 +96,7 @@ def parameters_of(
     unknown = [item["ParameterKey"] for item in given or [] if item["ParameterKey"] not in declared]
     if unknown:
         message = f"Parameters: [{', '.join(unknown)}] do not exist in the template"
-        raise laws.STACK_PARAMETERS.broken(invalid(message))
+        raise laws_hyperpod.STACK_PARAMETERS.broken(invalid(message))
     values = load().defaults()
     for item in given or []:
         key = item["ParameterKey"]
@@ -102,7 +106,7 @@ def parameters_of(
                     f"Invalid input for parameter key {key}. Cannot specify usePreviousValue as true for a "
                     "parameter key not in the previous template"
                 )
-                raise laws.STACK_PARAMETERS.broken(invalid(message))
+                raise laws_hyperpod.STACK_PARAMETERS.broken(invalid(message))
             values[key] = previous[key]
         else:
             values[key] = str(item.get("ParameterValue", ""))
@@ -114,13 +118,15 @@ def parameters_of(
 def _check_value(key: str, value: str, declared: Mapping[str, Any]) -> None:
     allowed = declared.get("AllowedValues")
     if allowed is not None and value not in [str(each) for each in allowed]:
-        raise laws.STACK_PARAMETERS.broken(invalid(f"Parameter '{key}' must be one of AllowedValues"))
+        raise laws_hyperpod.STACK_PARAMETERS.broken(
+            invalid(f"Parameter '{key}' must be one of AllowedValues")
+        )
     if declared["Type"] == "Number" and not re.fullmatch(r"-?\d+(\.\d+)?", value):
-        raise laws.STACK_PARAMETERS.broken(invalid(f"Parameter '{key}' must be a number."))
+        raise laws_hyperpod.STACK_PARAMETERS.broken(invalid(f"Parameter '{key}' must be a number."))
     size = len(value.encode())
     if size > _LONGEST_VALUE:
         message = f"Parameter '{key}' has {size} bytes, which exceeds the limit of {_LONGEST_VALUE} bytes"
-        raise laws.STACK_PARAMETERS.broken(invalid(message))
+        raise laws_hyperpod.STACK_PARAMETERS.broken(invalid(message))
 
 
 def check_capabilities(given: list[str]) -> None:
@@ -128,7 +134,7 @@ def check_capabilities(given: list[str]) -> None:
     lacking = [each for each in _NEEDED if each not in given]
     if lacking:
         message = f"Requires capabilities : [{', '.join(lacking)}]"
-        raise laws.CAPABILITIES.broken(AwsError("InsufficientCapabilitiesException", message))
+        raise laws_hyperpod.CAPABILITIES.broken(AwsError("InsufficientCapabilitiesException", message))
 
 
 def check_resources(values: Mapping[str, str], region: str) -> None:
@@ -145,7 +151,7 @@ def check_resources(values: Mapping[str, str], region: str) -> None:
             "template"
         )
         del user
-        raise laws.TEMPLATE_REFERENCES.broken(invalid(message))
+        raise laws_hyperpod.TEMPLATE_REFERENCES.broken(invalid(message))
     unmodelled = main_stack.unmodelled(values, region)
     if unmodelled:
         raise NotImplementedError(
@@ -162,5 +168,7 @@ def check_policy(body: str | None) -> str | None:
     except ValueError:
         value = None
     if not isinstance(value, dict) or not isinstance(value.get("Statement"), list):
-        raise laws.STACK_PARAMETERS.broken(invalid("Error validating stack policy: Invalid stack policy"))
+        raise laws_hyperpod.STACK_PARAMETERS.broken(
+            invalid("Error validating stack policy: Invalid stack policy")
+        )
     return body

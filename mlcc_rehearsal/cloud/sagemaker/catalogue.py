@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from moto.core.utils import get_service_model
 
-from mlcc_rehearsal.cloud import laws
+from mlcc_rehearsal.cloud import laws_hyperpod
 from mlcc_rehearsal.cloud.eks.validation import violations
 from mlcc_rehearsal.cloud.sagemaker import clusters, events, node_operations, tags, updates  # noqa: F401
 from mlcc_rehearsal.cloud.sagemaker.errors import ValidationException
@@ -27,5 +27,5 @@ def call(backend: RehearsedSageMakerBackend, action: str, parameters: dict[str, 
     found = violations(shape, parameters)
     if found:
         count = f"{len(found)} validation error{'s' if len(found) > 1 else ''} detected: "
-        raise laws.HYPERPOD_PARAMETERS.broken(ValidationException(count + "; ".join(found)))
+        raise laws_hyperpod.HYPERPOD_PARAMETERS.broken(ValidationException(count + "; ".join(found)))
     return OPERATIONS[action](backend, parameters)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from mlcc_rehearsal.cloud import durations, laws, log_groups
+from mlcc_rehearsal.cloud import durations, laws_hyperpod, log_groups
 from mlcc_rehearsal.cloud.eks import access
 from mlcc_rehearsal.cloud.sagemaker import provisioning
 from mlcc_rehearsal.cloud.sagemaker.errors import ConflictException, ResourceInUse
@@ -42,7 +42,7 @@ def create_cluster(backend: RehearsedSageMakerBackend, parameters: dict[str, Any
         message = (
             f"Resource Already Exists: Cluster with name {name} already exists. Choose a different name."
         )
-        raise laws.HYPERPOD_EXISTS.broken(ResourceInUse(message))
+        raise laws_hyperpod.HYPERPOD_EXISTS.broken(ResourceInUse(message))
     check_orchestrator(backend, parameters)
     restricted = parameters.get("RestrictedInstanceGroups") or []
     groups = parameters.get("InstanceGroups") or []
@@ -225,7 +225,7 @@ def delete_cluster(backend: RehearsedSageMakerBackend, parameters: dict[str, Any
             f"Failed can "
             "be deleted."
         )
-        raise laws.HYPERPOD_STATE.broken(ConflictException(message))
+        raise laws_hyperpod.HYPERPOD_STATE.broken(ConflictException(message))
     cluster.status = "Deleting"
     for group in cluster.groups.values():
         group.status = "Deleting"

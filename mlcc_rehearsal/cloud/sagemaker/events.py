@@ -9,7 +9,7 @@ from __future__ import annotations
 import uuid
 from typing import Any
 
-from mlcc_rehearsal.cloud import laws
+from mlcc_rehearsal.cloud import laws_hyperpod
 from mlcc_rehearsal.cloud.sagemaker.errors import ResourceNotFound, ValidationException
 from mlcc_rehearsal.cloud.sagemaker.models import HyperPodCluster, RehearsedSageMakerBackend
 from mlcc_rehearsal.cloud.sagemaker.operations import operation, page
@@ -50,7 +50,7 @@ def _continuous(backend: RehearsedSageMakerBackend, parameters: dict[str, Any]) 
     cluster = backend.find(parameters["ClusterName"])
     if not cluster.continuous:
         message = "This operation is only supported for clusters with NodeProvisioningMode set to Continuous."
-        raise laws.HYPERPOD_EVENTS.broken(ValidationException(message))
+        raise laws_hyperpod.HYPERPOD_EVENTS.broken(ValidationException(message))
     return cluster
 
 

@@ -10,7 +10,7 @@ import secrets
 import uuid
 from typing import Any
 
-from mlcc_rehearsal.cloud import durations, laws, log_groups
+from mlcc_rehearsal.cloud import durations, laws_hyperpod, log_groups
 from mlcc_rehearsal.cloud.ec2.interfaces import leave_behind, make_interface
 from mlcc_rehearsal.cloud.ec2.network import find_subnet
 from mlcc_rehearsal.cloud.eks import access
@@ -163,7 +163,7 @@ def _booted(backend: RehearsedSageMakerBackend, cluster: HyperPodCluster, group:
     found = obstacle(backend, cluster, group.spec, node.subnet)
     eks = eks_cluster_of(backend, cluster)
     if eks is None:
-        found = laws.HYPERPOD_EKS, f"EKS cluster {cluster.eks_arn} does not exist."
+        found = laws_hyperpod.HYPERPOD_EKS, f"EKS cluster {cluster.eks_arn} does not exist."
     if found is not None or eks is None:
         assert found is not None
         law, message = found

@@ -7,7 +7,7 @@ from typing import Any
 from moto.eks.models import eks_backends
 from moto.s3.models import s3_backends
 
-from mlcc_rehearsal.cloud import laws
+from mlcc_rehearsal.cloud import laws, laws_hyperpod
 from mlcc_rehearsal.cloud.ec2.network import ec2_of, find_subnet, has_way_out
 from mlcc_rehearsal.cloud.iam.roles import lacking, trusts
 from mlcc_rehearsal.cloud.iam_evaluation import Principal, Request
@@ -77,18 +77,18 @@ def check_orchestrator(backend: RehearsedSageMakerBackend, settings: dict[str, A
     name = arn.rsplit("/", 1)[-1]
     eks = eks_of(backend).clusters.get(name)
     if eks is None or eks.description["arn"] != arn:
-        raise laws.HYPERPOD_EKS.broken(ValidationException(f"EKS cluster {arn} does not exist."))
+        raise laws_hyperpod.HYPERPOD_EKS.broken(ValidationException(f"EKS cluster {arn} does not exist."))
     if eks.status not in ("ACTIVE", "UPDATING"):
         message = f"EKS cluster {arn} is in status {eks.status}; it must be ACTIVE."
-        raise laws.HYPERPOD_EKS.broken(ValidationException(message))
+        raise laws_hyperpod.HYPERPOD_EKS.broken(ValidationException(message))
     if eks.authentication_mode == "CONFIG_MAP":
         message = (
             f"EKS cluster {arn} has authentication mode CONFIG_MAP; API or API_AND_CONFIG_MAP is required."
         )
-        raise laws.HYPERPOD_EKS.broken(ValidationException(message))
+        raise laws_hyperpod.HYPERPOD_EKS.broken(ValidationException(message))
     vpc_config = settings.get("VpcConfig")
     if not vpc_config:
-        raise laws.HYPERPOD_EKS.broken(
+        raise laws_hyperpod.HYPERPOD_EKS.broken(
             ValidationException("VpcConfig is required for EKS orchestrated clusters.")
         )
     check_network(backend, vpc_config, eks)
@@ -104,14 +104,14 @@ def check_network(backend: RehearsedSageMakerBackend, vpc_config: dict[str, Any]
         subnet = find_subnet(backend.account, backend.region_name, subnet_id)
         if subnet is None:
             message = f"The subnet ID '{subnet_id}' does not exist"
-            raise laws.HYPERPOD_EKS.broken(ValidationException(message))
+            raise laws_hyperpod.HYPERPOD_EKS.broken(ValidationException(message))
         if subnet.vpc_id != vpc:
             message = f"Subnet {subnet_id} is not in the VPC {vpc} of the EKS cluster."
-            raise laws.HYPERPOD_EKS.broken(ValidationException(message))
+            raise laws_hyperpod.HYPERPOD_EKS.broken(ValidationException(message))
     for group_id in vpc_config["SecurityGroupIds"]:
         if ec2_of(backend.account, backend.region_name).get_security_group_from_id(group_id) is None:
             message = f"The security group '{group_id}' does not exist"
-            raise laws.HYPERPOD_EKS.broken(ValidationException(message))
+            raise laws_hyperpod.HYPERPOD_EKS.broken(ValidationException(message))
 
 
 def check_groups(groups: list[dict[str, Any]], *, continuous: bool) -> None:
@@ -123,15 +123,15 @@ def check_groups(groups: list[dict[str, Any]], *, continuous: bool) -> None:
     repeated = sorted({name for name in names if names.count(name) > 1})
     if repeated:
         message = f"Instance group names must be unique; repeated: {', '.join(repeated)}"
-        raise laws.HYPERPOD_GROUPS.broken(ValidationException(message))
+        raise laws_hyperpod.HYPERPOD_GROUPS.broken(ValidationException(message))
     if len(groups) > MOST_GROUPS:
         message = f"A cluster has at most {MOST_GROUPS} instance groups."
-        raise laws.HYPERPOD_GROUPS.broken(ValidationException(message))
+        raise laws_hyperpod.HYPERPOD_GROUPS.broken(ValidationException(message))
     for group in groups:
         wrong = _contradiction(group, continuous=continuous)
         if wrong:
             message = f"Instance group {group['InstanceGroupName']}: {wrong}"
-            raise laws.HYPERPOD_GROUPS.broken(ValidationException(message))
+            raise laws_hyperpod.HYPERPOD_GROUPS.broken(ValidationException(message))
 
 
 def _contradiction(group: dict[str, Any], *, continuous: bool) -> str | None:
@@ -197,7 +197,7 @@ def check_quotas(
                 "available, "
                 "contact AWS support to request an increase for this quota."
             )
-            raise laws.HYPERPOD_QUOTA.broken(ResourceLimitExceeded(message))
+            raise laws_hyperpod.HYPERPOD_QUOTA.broken(ResourceLimitExceeded(message))
 
 
 def obstacle(
@@ -206,10 +206,12 @@ def obstacle(
     """What keeps an instance of a group from coming up: the law, and what HyperPod says."""
     role = spec["ExecutionRole"]
     if not trusts(backend.account, role, _PRINCIPAL):
-        return laws.HYPERPOD_ROLE_TRUST, _invalid(role, "it cannot be assumed by sagemaker.amazonaws.com")
+        return laws_hyperpod.HYPERPOD_ROLE_TRUST, _invalid(
+            role, "it cannot be assumed by sagemaker.amazonaws.com"
+        )
     missing = _missing(backend, cluster, spec, subnet_id)
     if missing:
-        return laws.HYPERPOD_ROLE_GRANTS, _invalid(role, f"it lacks {', '.join(missing)}")
+        return laws_hyperpod.HYPERPOD_ROLE_GRANTS, _invalid(role, f"it lacks {', '.join(missing)}")
     script = spec.get("LifeCycleConfig")
     refused = _script(backend, role, script) if script and script.get("SourceS3Uri") else None
     if refused is not None:
@@ -257,16 +259,16 @@ def _script(backend: RehearsedSageMakerBackend, role: str, script: dict[str, Any
     )
     buckets = s3_backends[backend.account_id][backend.partition].buckets
     if bucket not in buckets:
-        return laws.HYPERPOD_SCRIPT_READABLE, owner
+        return laws_hyperpod.HYPERPOD_SCRIPT_READABLE, owner
     actions = [("s3:ListBucket", arn), ("s3:GetObject", f"{arn}/{key}")]
     denied = lacking(backend.account, role, actions)
     if denied == ["s3:GetObject"]:
         # Misleading: the bucket is the account's own, only the object's grant is missing.
-        return laws.HYPERPOD_SCRIPT_READABLE, owner
+        return laws_hyperpod.HYPERPOD_SCRIPT_READABLE, owner
     if denied or _bucket_denies(backend, role, bucket, actions):
-        return laws.HYPERPOD_SCRIPT_READABLE, cannot_read
+        return laws_hyperpod.HYPERPOD_SCRIPT_READABLE, cannot_read
     if name and key not in buckets[bucket].keys:
-        return laws.HYPERPOD_SCRIPT_EXISTS, SCRIPTS_FAILED
+        return laws_hyperpod.HYPERPOD_SCRIPT_EXISTS, SCRIPTS_FAILED
     return None
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from mlcc_rehearsal.cloud import laws
+from mlcc_rehearsal.cloud import laws_hyperpod
 from mlcc_rehearsal.cloud.sagemaker.errors import ValidationException
 from mlcc_rehearsal.cloud.sagemaker.models import RehearsedSageMakerBackend
 from mlcc_rehearsal.cloud.sagemaker.operations import operation, page
@@ -22,10 +22,10 @@ def checked(
     for tag in tags or []:
         if tag["Key"].lower().startswith("aws:"):
             message = "Tag keys starting with aws: are reserved for system use"
-            raise laws.HYPERPOD_PARAMETERS.broken(ValidationException(message))
+            raise laws_hyperpod.HYPERPOD_PARAMETERS.broken(ValidationException(message))
     found = {tag["Key"]: tag["Value"] for tag in [*(known or []), *(tags or [])]}
     if len(found) > _MOST:
-        raise laws.HYPERPOD_PARAMETERS.broken(
+        raise laws_hyperpod.HYPERPOD_PARAMETERS.broken(
             ValidationException(f"The number of tags exceeds the limit of {_MOST}.")
         )
     return [{"Key": key, "Value": value} for key, value in found.items()]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from mlcc_rehearsal.cloud import durations, laws
+from mlcc_rehearsal.cloud import durations, laws_hyperpod
 from mlcc_rehearsal.cloud.sagemaker import provisioning
 from mlcc_rehearsal.cloud.sagemaker.clusters import add_group
 from mlcc_rehearsal.cloud.sagemaker.errors import ConflictException, ValidationException
@@ -26,7 +26,8 @@ _IMMUTABLE = ("OverrideVpcConfig", "InstanceType")
 def update_cluster(backend: RehearsedSageMakerBackend, parameters: dict[str, Any]) -> dict[str, Any]:
     """Change groups and settings.
 
-    Groups that are left out stay or go, as the account is set (``omitted_groups``): no public text says.
+    Groups that are left out stay or go, as the account is set (``omitted_groups``); no public text says.
+    This is the law "hyperpod-omitted-groups".
     """
     cluster = backend.find(parameters["ClusterName"])
     _changeable(cluster)
@@ -65,10 +66,10 @@ def _changeable(cluster: HyperPodCluster) -> None:
             f"in status "
             "InService can be updated."
         )
-        raise laws.HYPERPOD_STATE.broken(ConflictException(message))
+        raise laws_hyperpod.HYPERPOD_STATE.broken(ConflictException(message))
     if cluster.deep_health_checks_run:
         message = f"Cluster {cluster.name} cannot be updated while deep health checks are in progress."
-        raise laws.HYPERPOD_DEEP_HEALTH.broken(ConflictException(message))
+        raise laws_hyperpod.HYPERPOD_DEEP_HEALTH.broken(ConflictException(message))
 
 
 def _to_delete(
@@ -81,11 +82,11 @@ def _to_delete(
     unknown = [name for name in named if name not in cluster.groups]
     if unknown:
         message = f"Instance groups {', '.join(unknown)} do not exist in cluster {cluster.name}."
-        raise laws.HYPERPOD_GROUPS.broken(ValidationException(message))
+        raise laws_hyperpod.HYPERPOD_GROUPS.broken(ValidationException(message))
     both = [spec["InstanceGroupName"] for spec in given if spec["InstanceGroupName"] in named]
     if both:
         message = f"Instance groups {', '.join(both)} cannot be both updated and deleted."
-        raise laws.HYPERPOD_GROUPS.broken(ValidationException(message))
+        raise laws_hyperpod.HYPERPOD_GROUPS.broken(ValidationException(message))
     if backend.account.omitted_groups == "go" and parameters.get("InstanceGroups") is not None:
         mentioned = {spec["InstanceGroupName"] for spec in given}
         named += [name for name in cluster.groups if name not in mentioned and name not in named]
@@ -101,7 +102,7 @@ def _check_change(backend: RehearsedSageMakerBackend, cluster: HyperPodCluster, 
     for key in _IMMUTABLE:
         if spec.get(key) != known.spec.get(key):
             message = f"{key} of instance group {known.name} cannot be changed after the group was created."
-            raise laws.HYPERPOD_IMMUTABLE.broken(ValidationException(message))
+            raise laws_hyperpod.HYPERPOD_IMMUTABLE.broken(ValidationException(message))
 
 
 def _apply(

@@ -93,7 +93,7 @@ def test_a_tag_edit_sends_the_groups_of_the_day_the_stack_was_made(hp: HyperPodD
 
 
 def test_the_generated_template_is_read_again_whoever_wrote_it(hp: HyperPodDesk) -> None:
-    """The law "hyperpod-stack-bucket": who writes last in the bucket decides about the other one's cluster."""
+    """The law "hyperpod-stack-bucket": who writes last to the bucket decides about the other cluster."""
     other = {"ResourceNamePrefix": "two-hp", "HyperPodClusterName": "two"}
     hp.create("two-hp", {**other, "VpcCIDR": "10.1.0.0/16"})
     assert hp.status("two-hp") == "CREATE_COMPLETE"

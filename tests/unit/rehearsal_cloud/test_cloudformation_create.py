@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections.abc import Callable
 from typing import Any
@@ -19,7 +20,6 @@ from tests.unit.rehearsal_cloud.hyperpod_desk import (
     HyperPodDesk,
     worker,
 )
-import itertools
 
 TAG = "aws-sagemaker-hyperpod-prerequiste"
 

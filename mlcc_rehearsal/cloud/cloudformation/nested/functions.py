@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from moto.cloudformation.models import cloudformation_backends
 
-from mlcc_rehearsal.cloud import laws, log_groups
+from mlcc_rehearsal.cloud import laws_hyperpod, log_groups
 from mlcc_rehearsal.cloud.cloudformation.parts import Part, Run, at_once
 from mlcc_rehearsal.cloud.cloudformation.tasks import Work, handler_failed
 
@@ -30,7 +30,7 @@ def function(
                 "you have provided exceeded the 4KB limit. String measured: "
                 f"{size} (Service: Lambda, Status Code: 400, Request ID: rehearsed)"
             )
-            raise laws.FUNCTION_ENVIRONMENT.broken(handler_failed(message, "InvalidRequest"))
+            raise laws_hyperpod.FUNCTION_ENVIRONMENT.broken(handler_failed(message, "InvalidRequest"))
 
     def create(run: Run) -> Work:
         check()
@@ -39,7 +39,7 @@ def function(
             message = (
                 f"Function already exist: {name} (Service: Lambda, Status Code: 409, Request ID: rehearsed)"
             )
-            raise laws.STACK_PREFIX.broken(handler_failed(message, "AlreadyExists"))
+            raise laws_hyperpod.STACK_PREFIX.broken(handler_failed(message, "AlreadyExists"))
         functions.add(name)
         run.made(name, Arn=f"arn:aws:lambda:{run.region}:{run.account.account_id}:function:{name}")
         yield 15.0

@@ -2,7 +2,7 @@
 
 The function writes ``hyperpod-cluster-template.yaml`` to the lifecycle bucket; the next nested stack reads
 it from there on every create and update.  The custom resource has no property but its token, so later
-changes of the parameters reach the function's environment and nothing else.
+changes of the parameters reach the function's environment and nothing else: the law "hyperpod-stack-deaf".
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import yaml
 from moto.s3.models import s3_backends
 from moto.sagemaker.models import sagemaker_backends
 
-from mlcc_rehearsal.cloud import laws
+from mlcc_rehearsal.cloud import laws_hyperpod
 from mlcc_rehearsal.cloud.cloudformation.nested.functions import function, invoked
 from mlcc_rehearsal.cloud.cloudformation.nested.roles import role
 from mlcc_rehearsal.cloud.cloudformation.parts import Part, Run, Template, wait
@@ -198,7 +198,7 @@ def _check_bucket(run: Run, bucket: str, action: str, key: str) -> None:
     operation = action.removeprefix("s3:")
     said = "An error occurred "
     if bucket not in s3_of(run.stack).buckets:
-        raise laws.LIFECYCLE_BUCKET.broken(
+        raise laws_hyperpod.LIFECYCLE_BUCKET.broken(
             custom_failed(
                 f"{said}(NoSuchBucket) when calling the {operation} operation: The specified bucket does not "
                 "exist"
@@ -207,7 +207,7 @@ def _check_bucket(run: Run, bucket: str, action: str, key: str) -> None:
     arn = run.stack.resources["HyperPodClusterCustomResourceRole"].attributes["Arn"]
     asked = Request(action, f"arn:{run.account.partition}:s3:::{bucket}/{key}", {}, Principal.aws(arn))
     if bucket_policy_denies(run.account, bucket, asked):
-        raise laws.LIFECYCLE_BUCKET.broken(
+        raise laws_hyperpod.LIFECYCLE_BUCKET.broken(
             custom_failed(f"{said}(AccessDenied) when calling the {operation} operation: Access Denied")
         )
 
@@ -296,7 +296,7 @@ def generated(stack: Stack) -> dict[str, Any]:
     bucket = bucket.removesuffix(".s3.amazonaws.com")
     buckets = s3_of(stack).buckets
     if bucket not in buckets or key not in buckets[bucket].keys:
-        raise laws.LIFECYCLE_BUCKET.broken(
+        raise laws_hyperpod.LIFECYCLE_BUCKET.broken(
             ResourceFailed(
                 "S3 error: The specified key does not exist.\nFor more information check "
                 "http://docs.aws.amazon.com/AmazonS3/latest/API/ErrorResponses.html"

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from mlcc_rehearsal.cloud import laws
+from mlcc_rehearsal.cloud import laws_hyperpod
 from mlcc_rehearsal.cloud.cloudformation.parts import (
     Action,
     Part,
@@ -120,7 +120,7 @@ def _subnet(run: Run, vpc: str, zone: str, cidr: str, tags: dict[str, str], *, p
             f"Subnets can currently only be created in the following availability zones: "
             f"{', '.join(sorted(known))}."
         )
-        raise laws.ZONE_IDS.broken(
+        raise laws_hyperpod.ZONE_IDS.broken(
             handler_failed(f"{message} (Service: Ec2, Status Code: 400)", "InvalidRequest")
         )
     subnet = run.ec2.create_subnet(
