@@ -122,6 +122,17 @@ LIFECYCLE_BUCKET = _law(
     "decides what the next update reads.",
     f"{_NATIVE} rule 12; {_TEMPLATES} section 5",
 )
+STACK_BUCKETS = _law(
+    "hyperpod-stack-buckets",
+    "Buckets that the template made are deleted empty only, and access logs fill the second one.",
+    f"{_TEMPLATES} section 9",
+)
+STACK_EMPTIES_BUCKET = _law(
+    "hyperpod-stack-empties-bucket",
+    "The lifecycle function deletes every object of the bucket when its stack goes, also of one that was "
+    "brought.",
+    f"{_TEMPLATES} sections 5 and 9",
+)
 ZONE_IDS = _law(
     "hyperpod-stack-zones",
     "AvailabilityZoneIds are ids of zones of the stack's region; the defaults are us-east-2's.",

@@ -12,6 +12,9 @@ from mlcc_rehearsal.cloud.cloudformation.stacks import Resource, Stack
 from mlcc_rehearsal.cloud.cloudformation.tasks import ResourceFailed, Work, reason_of
 from mlcc_rehearsal.cloud.ec2.network import ec2_of
 from mlcc_rehearsal.cloud.errors import ServiceException
+from mlcc_rehearsal.cloud.requests import NamedRequest
+
+Handler = Callable[[dict[str, Any]], dict[str, Any]]
 
 
 @dataclass
@@ -58,6 +61,23 @@ class Run:
             "aws:cloudformation:stack-id": self.stack.id,
             "aws:cloudformation:logical-id": self.resource.logical_id,
         }
+
+    def call(
+        self, service: str, operation: str, parameters: dict[str, Any], handler: Handler
+    ) -> dict[str, Any]:
+        """An operation of another service, as the stack's caller; faults strike it like any other call.
+
+        :raises AwsError: what a fault or the service answers.
+        """
+        faults = self.account.faults
+        if faults is not None:
+            asked = NamedRequest(
+                "POST", "/", service, operation, self.region, None, signed=True, parameters=dict(parameters)
+            )
+            for fault in faults.strike(asked, self.account.clock.now()):
+                if fault.effect != "delay":
+                    raise fault.error(asked)
+        return handler(parameters)
 
 
 Action = Callable[[Run], Work]

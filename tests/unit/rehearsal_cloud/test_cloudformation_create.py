@@ -288,6 +288,44 @@ def test_a_fault_can_strike_a_resource_of_a_stack(hp: HyperPodDesk) -> None:
     assert hp.failures(hp.nested("HelmChartStack", stack))[0][0] == "HelmCustomResource"
 
 
+def test_faults_of_other_services_strike_the_calls_of_a_stack(hp: HyperPodDesk) -> None:
+    message = "EKS is having a bad day"
+    fault = {"service": "eks", "operation": "CreateCluster", "code": "ServerException", "message": message}
+    hp.desk.cloud.faults.add([fault])
+    stack = hp.create()
+    assert hp.status(stack) == "ROLLBACK_COMPLETE"
+    assert message in hp.failures(hp.nested("EKSClusterStack", stack))[0][1]
+
+
+def test_a_stack_can_bring_bucket_role_and_script_of_its_own(desk: Any) -> None:
+    """As others make it; the laws "hyperpod-stack-buckets" and "hyperpod-stack-empties-bucket"."""
+    hp = HyperPodDesk(desk)
+    own = ("CreateS3BucketStack", "CreateLifeCycleScriptStack", "CreateSageMakerIAMRoleStack")
+    stack = hp.create(parameters=dict.fromkeys(own, "true"))
+    assert hp.status() == "CREATE_COMPLETE"
+    assert hp.outputs()["OutputS3BucketName"] == f"{STACK}-bucket"
+    assert hp.outputs()["OutputSageMakerIAMRoleArn"].endswith(f":role/{STACK}ExecRole")
+    desk.pass_time(600)
+    assert hp.group()["CurrentCount"] == 2
+    s3 = desk.client("s3")
+    s3.put_object(Bucket=f"{STACK}-bucket", Key="mine", Body=b"x")
+    hp.cfn.delete_stack(StackName=STACK)
+    assert hp.settle(stack)["StackStatus"] == "DELETE_FAILED"
+    assert [each["Name"] for each in s3.list_buckets()["Buckets"]] == [f"{STACK}-logs"]
+    [(where, reason)] = hp.failures(hp.nested("S3BucketStack", stack))
+    assert (where, "BucketNotEmpty" in reason) == ("S3LogsBucket", True)
+    for each in s3.list_objects_v2(Bucket=f"{STACK}-logs")["Contents"]:
+        s3.delete_object(Bucket=f"{STACK}-logs", Key=each["Key"])
+    hp.cfn.delete_stack(StackName=stack)
+    assert hp.settle(stack)["StackStatus"] == "DELETE_COMPLETE"
+
+
+def test_what_the_rehearsal_cannot_make_is_said(hp: HyperPodDesk, refused: Callable[..., Any]) -> None:
+    with refused("RehearsalNotImplemented") as seen:
+        hp.begin(parameters={"CreateFsxStack": "true"})
+    assert "FsxFilesystemStack" in seen.text
+
+
 def test_groups_are_put_together_as_the_function_does(hp: HyperPodDesk) -> None:
     groups = {
         "InstanceGroupSettings1": json.dumps([[worker(0)]]),

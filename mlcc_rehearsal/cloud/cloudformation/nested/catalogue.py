@@ -9,8 +9,24 @@ from mlcc_rehearsal.cloud.cloudformation.nested.network import (
     SECURITY_GROUP,
     VPC,
 )
+from mlcc_rehearsal.cloud.cloudformation.nested.storage import (
+    LIFECYCLE_SCRIPT,
+    S3_BUCKET,
+    SAGEMAKER_ROLE,
+)
 
 TEMPLATES = {
     each.file: each
-    for each in (VPC, PRIVATE_SUBNETS, SECURITY_GROUP, S3_ENDPOINT, EKS, HELM_CHART, HYPERPOD_PARAM)
+    for each in (
+        VPC,
+        PRIVATE_SUBNETS,
+        SECURITY_GROUP,
+        S3_ENDPOINT,
+        EKS,
+        HELM_CHART,
+        HYPERPOD_PARAM,
+        S3_BUCKET,
+        SAGEMAKER_ROLE,
+        LIFECYCLE_SCRIPT,
+    )
 }

@@ -34,7 +34,8 @@ def call_eks(run: Run, operation: str, **parameters: Any) -> dict[str, Any]:
     """An operation of EKS, as the stack's caller."""
     from mlcc_rehearsal.cloud.eks.catalogue import OPERATIONS
 
-    return OPERATIONS[operation](eks_of(run), parameters)
+    eks = eks_of(run)
+    return run.call("eks", operation, parameters, lambda given: OPERATIONS[operation](eks, given))
 
 
 def cluster_name(stack: Stack) -> str:

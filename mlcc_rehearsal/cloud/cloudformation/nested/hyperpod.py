@@ -316,7 +316,7 @@ def call_sagemaker(run: Run, operation: str, **parameters: Any) -> dict[str, Any
     from mlcc_rehearsal.cloud.sagemaker.catalogue import call
 
     backend: Any = sagemaker_backends[run.account.account_id][run.region]
-    return call(backend, operation, parameters)
+    return run.call("sagemaker", operation, parameters, lambda given: call(backend, operation, given))
 
 
 def _tags(run: Run, body: dict[str, Any]) -> list[dict[str, str]]:
