@@ -29,9 +29,9 @@ def keep_writing(account: RehearsedAccount, region: str, name: str, alive: Calla
         if alive():
             keep_writing(account, region, name, alive)
 
-    account.clock.after(durations.seconds("logs.write"), again)
+    account.clock.after(durations.seconds("logs.write"), again, background=True)
 
 
 def write_last(account: RehearsedAccount, region: str, name: str) -> None:
     """Write once more ``logs.late`` seconds from now: the last lines of a writer that ends come late."""
-    account.clock.after(durations.seconds("logs.late"), lambda: write(account, region, name))
+    account.clock.after(durations.seconds("logs.late"), lambda: write(account, region, name), background=True)

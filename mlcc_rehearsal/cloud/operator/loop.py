@@ -43,13 +43,13 @@ class ClusterLoop:
 
     def start(self) -> None:
         """Begin to look."""
-        self._eks.account.clock.after(INTERVAL, self._tick)
+        self._eks.account.clock.after(INTERVAL, self._tick, background=True)
 
     def _tick(self) -> None:
         store = self._kubernetes.objects
         if store is None or self._cluster.kubernetes is not self._kubernetes:
             return
-        self._eks.account.clock.after(INTERVAL, self._tick)
+        self._eks.account.clock.after(INTERVAL, self._tick, background=True)
         changed = self._kubernetes.revision != self._seen
         if changed or self._pods_under_way:
             self._seen = self._kubernetes.revision

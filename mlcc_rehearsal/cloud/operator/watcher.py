@@ -56,7 +56,8 @@ class Watchers:
         due = self.account.clock.now() + durations.seconds("operator.watcher.enable") + further
         watcher = Watcher(arn, name, ENABLING, due)
         self.by_name[name] = watcher
-        self.account.clock.after(_LOOK, lambda: self._look(watcher))
+        self.account.clock.after(due - self.account.clock.now(), lambda: self._age(watcher))
+        self.account.clock.after(_LOOK, lambda: self._look(watcher), background=True)
         return watcher
 
     def cluster_gone(self, arn: str) -> None:
@@ -75,7 +76,7 @@ class Watchers:
         if self.by_name.get(watcher.name) is not watcher or watcher.state == DELETING:
             return
         self._age(watcher)
-        self.account.clock.after(_LOOK, lambda: self._look(watcher))
+        self.account.clock.after(_LOOK, lambda: self._look(watcher), background=True)
 
     def _drain(self, watcher: Watcher) -> None:
         if watcher.state == DELETING:
@@ -89,7 +90,8 @@ class Watchers:
         _, further = hyperpod.strike(
             self.account, self.region, "DeleteClusterInference", watcher.arn, watcher.name
         )
-        self.account.clock.after(durations.seconds("operator.watcher.drain") + further, gone)
+        wait = durations.seconds("operator.watcher.drain") + further
+        self.account.clock.after(wait, gone, background=True)
 
 
 def watchers_of(account: RehearsedAccount, region: str) -> Watchers:

@@ -119,7 +119,7 @@ def _try_again(
         group.attempts = 0
         reconcile(backend, cluster, group)
 
-    backend.account.clock.after(durations.seconds("sagemaker.node.retry"), again)
+    backend.account.clock.after(durations.seconds("sagemaker.node.retry"), again, background=True)
 
 
 def _begin(
@@ -343,7 +343,7 @@ def watch_minimum(backend: RehearsedSageMakerBackend, cluster: HyperPodCluster, 
         )
         reconcile(backend, cluster, group)
 
-    backend.account.clock.after(durations.seconds("sagemaker.group.minimum"), look)
+    backend.account.clock.after(durations.seconds("sagemaker.group.minimum"), look, background=True)
 
 
 def described_settings(settings: dict[str, Any]) -> dict[str, Any]:
