@@ -40,10 +40,11 @@ class PodLife:
         nodes = self._store.scan("", "nodes")
         self._evict_from_missing(nodes)
         under_way = False
+        ready = {node["metadata"]["name"] for node in nodes if node_is_ready(node)}
         for stored in self._store.scan("", "pods"):
-            pod = copy.deepcopy(stored)
-            if pod["metadata"].get("deletionTimestamp"):
+            if stored["metadata"].get("deletionTimestamp") or self._is_settled(stored, ready):
                 continue
+            pod = copy.deepcopy(stored)
             phase = pod.get("status", {}).get("phase")
             if phase == "Pending" and not pod["spec"].get("nodeName"):
                 self._schedule(pod, nodes)
@@ -186,6 +187,20 @@ class PodLife:
             return False
         self._store.write("", "pods", pod)
         return True
+
+    def _is_settled(self, pod: Object, ready: set[str]) -> bool:
+        """Whether nothing is to be done for a pod: it has ended, or runs and is ready on a ready node."""
+        status = pod.get("status", {})
+        phase = status.get("phase")
+        if phase != "Running":
+            return phase in ("Succeeded", "Failed")
+        faulty = FAULT_ANNOTATION in (pod["metadata"].get("annotations") or {})
+        return (
+            not faulty
+            and pod["spec"].get("nodeName") in ready
+            and not self._belongs_to_job(pod)
+            and any(c["type"] == "Ready" and c["status"] == "True" for c in status.get("conditions") or [])
+        )
 
     def _belongs_to_job(self, pod: Object) -> bool:
         return any(owner.get("kind") == "Job" for owner in pod["metadata"].get("ownerReferences") or [])

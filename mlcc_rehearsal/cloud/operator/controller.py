@@ -94,16 +94,17 @@ class Controller:
         if not node:
             return
         fault, message = self._fault(pod, architectures.get(node, "amd64"), lacking)
+        annotations = pod["metadata"].get("annotations") or {}
+        checked = [_checked(message if fault == _INITIALIZING else "")]
+        known = not pod["spec"].get("initContainers") or pod["status"].get("initContainerStatuses") == checked
+        if annotations.get(FAULT_ANNOTATION, "") == fault and known:
+            return
         changed = copy.deepcopy(pod)
-        annotations = dict(pod["metadata"].get("annotations") or {})
-        annotations.pop(FAULT_ANNOTATION, None)
-        if fault:
-            annotations[FAULT_ANNOTATION] = fault
-        changed["metadata"]["annotations"] = annotations
+        kept = {key: value for key, value in annotations.items() if key != FAULT_ANNOTATION}
+        changed["metadata"]["annotations"] = {**kept, **({FAULT_ANNOTATION: fault} if fault else {})}
         if pod["spec"].get("initContainers"):
-            changed["status"]["initContainerStatuses"] = [_checked(message if fault == _INITIALIZING else "")]
-        if changed != pod:
-            store.put(changed)
+            changed["status"]["initContainerStatuses"] = checked
+        store.put(changed)
         if fault == _CRASH and message and not self._is(pod, objects.MANAGER):
             container = pod["spec"]["containers"][0]["name"]
             store.set_log(NAMESPACE, pod["metadata"]["name"], container, f"{message}\n")
