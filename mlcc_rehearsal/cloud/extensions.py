@@ -3,14 +3,16 @@
 moto keeps, for each service, a ``BackendDict`` that makes backends of one class on demand, and derives the
 service's addresses from that class.  Setting the class of the dictionary is all that is needed; the last
 cloud of the process that stops sets moto's own class again.
+
+CloudFormation comes with the first call to it: moto's loads dozens of services, which takes a second.
 """
 
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from typing import Any
 
-from moto.cloudformation.models import cloudformation_backends
 from moto.core.base_backend import BackendDict
 from moto.ec2.models import ec2_backends
 from moto.eks.models import eks_backends
@@ -22,7 +24,6 @@ from moto.sagemaker.models import sagemaker_backends
 from moto.ssm.models import ssm_backends
 from moto.sts.models import sts_backends
 
-from mlcc_rehearsal.cloud.cloudformation.models import RehearsedCloudFormationBackend
 from mlcc_rehearsal.cloud.ec2.models import RehearsedEC2Backend
 from mlcc_rehearsal.cloud.eks.models import EksBackend
 from mlcc_rehearsal.cloud.iam.models import RehearsedIAMBackend
@@ -41,9 +42,20 @@ _EXTENSIONS: tuple[tuple[Any, type[Any]], ...] = (
     (s3_backends, RehearsedS3Backend),
     (ssm_backends, RehearsedSSMBackend),
     (sts_backends, RehearsedSTSBackend),
-    (cloudformation_backends, RehearsedCloudFormationBackend),
     (sagemaker_backends, RehearsedSageMakerBackend),
 )
+
+
+def _cloudformation() -> tuple[Any, type[Any]]:
+    from moto.cloudformation.models import cloudformation_backends
+
+    from mlcc_rehearsal.cloud.cloudformation.models import RehearsedCloudFormationBackend
+
+    return cloudformation_backends, RehearsedCloudFormationBackend
+
+
+# By botocore's name of the service.
+_LATER: dict[str, Callable[[], tuple[Any, type[Any]]]] = {"cloudformation": _cloudformation}
 
 
 class _Extensions:
@@ -52,26 +64,40 @@ class _Extensions:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._users = 0
-        self._originals: list[type[Any]] = []
+        self._originals: list[tuple[Any, type[Any]]] = []
+        self._come: set[str] = set()
 
     def install(self) -> None:
         with self._lock:
             if self._users == 0:
                 for backends, extension in _EXTENSIONS:
-                    self._originals.append(backends.backend)
-                    backends.backend = extension
-                    # A backend that moto made of its own class before would lack the laws.
-                    backends.clear()
+                    self._put(backends, extension)
             self._users += 1
+
+    def need(self, service: str) -> None:
+        with self._lock:
+            if service in _LATER and service not in self._come and self._users:
+                self._come.add(service)
+                self._put(*_LATER[service]())
+
+    def has(self, service: str) -> bool:
+        return service in self._come
+
+    def _put(self, backends: Any, extension: type[Any]) -> None:
+        self._originals.append((backends, backends.backend))
+        backends.backend = extension
+        # A backend that moto made of its own class before would lack the laws.
+        backends.clear()
 
     def uninstall(self) -> None:
         with self._lock:
             self._users -= 1
             if self._users == 0:
-                for (backends, _), original in zip(_EXTENSIONS, self._originals, strict=True):
+                for backends, original in self._originals:
                     backends.backend = original
                     backends.clear()
                 self._originals.clear()
+                self._come.clear()
 
 
 _extensions = _Extensions()
@@ -85,6 +111,16 @@ def install() -> None:
 def uninstall() -> None:
     """Undo one :func:`install`; the last one puts moto's own classes back."""
     _extensions.uninstall()
+
+
+def need(service: str) -> None:
+    """Put in the extension of a service that comes with its first call; does nothing for any other."""
+    _extensions.need(service)
+
+
+def has(service: str) -> bool:
+    """Whether a service that comes with its first call has come."""
+    return _extensions.has(service)
 
 
 def forget_account(account_id: str) -> None:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
-from moto.cloudformation.models import cloudformation_backends
 from moto.ec2.models import ec2_backends
 from moto.eks.models import eks_backends
 from moto.elb.models import elb_backends
@@ -15,6 +15,7 @@ from moto.s3.models import s3_backends
 from moto.sagemaker.models import sagemaker_backends
 from moto.ssm.models import ssm_backends
 
+from mlcc_rehearsal.cloud import extensions
 from mlcc_rehearsal.cloud.account import RehearsedAccount
 from mlcc_rehearsal.cloud.operator.watcher import summary as watchers
 
@@ -33,8 +34,8 @@ def summarize(account: RehearsedAccount) -> dict[str, Any]:
         regions.setdefault(region, {})["parameters"] = sorted(
             name for name in ssm._parameters if not name.startswith("/aws/")
         )
-    for region, stacks in list(cloudformation_backends[account.account_id].items()):
-        regions.setdefault(region, {})["stacks"] = _stacks(stacks)
+    for region, stacks in _stacks(account):
+        regions.setdefault(region, {})["stacks"] = stacks
     for region, sagemaker in list(sagemaker_backends[account.account_id].items()):
         regions.setdefault(region, {})["hyperpod_clusters"] = {
             name: _hyperpod(cluster)
@@ -97,11 +98,17 @@ def _cluster(cluster: Any) -> dict[str, Any]:
     }
 
 
-def _stacks(backend: Any) -> dict[str, str]:
-    """Statuses of live root stacks by name; nested ones come and go with them."""
-    statuses = {stack.name: str(stack.status) for stack in backend.stacks.values()}
-    live = (stack for stack in backend.native.values() if stack.status != "DELETE_COMPLETE")
-    return statuses | {stack.name: stack.status for stack in live}
+def _stacks(account: RehearsedAccount) -> Iterator[tuple[str, dict[str, str]]]:
+    """Statuses of live root stacks by region and name; nested ones come and go with them."""
+    if not extensions.has("cloudformation"):
+        return
+    from moto.cloudformation.models import cloudformation_backends
+
+    for region, found in list(cloudformation_backends[account.account_id].items()):
+        backend: Any = found
+        live = [stack for stack in backend.native.values() if stack.status != "DELETE_COMPLETE"]
+        statuses = {stack.name: str(stack.status) for stack in [*backend.stacks.values(), *live]}
+        yield region, statuses
 
 
 def _hyperpod(cluster: Any) -> dict[str, Any]:

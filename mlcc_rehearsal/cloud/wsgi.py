@@ -11,7 +11,7 @@ from typing import Any
 
 from moto.moto_server.werkzeug_app import DomainDispatcherApplication, create_backend_app
 
-from mlcc_rehearsal.cloud import laws
+from mlcc_rehearsal.cloud import extensions, laws
 from mlcc_rehearsal.cloud.account import CurrentRequest, RehearsedAccount, current_request
 from mlcc_rehearsal.cloud.control import PREFIX, Control
 from mlcc_rehearsal.cloud.errors import AwsError, ServiceException, render
@@ -99,6 +99,7 @@ class Application:
                 f"AWS4-HMAC-SHA256 Credential={request.access_key_id}/20000101/{request.region}/"
                 f"{request.service}/aws4_request, SignedHeaders=host, Signature=0"
             )
+        extensions.need(request.service)
         try:
             return self._ask_moto(environ)
         except ServiceException as error:

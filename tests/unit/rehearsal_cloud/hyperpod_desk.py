@@ -122,7 +122,7 @@ class HyperPodDesk:
         self.settle(stack)
         return stack
 
-    def settle(self, stack: str, step: float = 60, limit: int = 500) -> dict[str, Any]:
+    def settle(self, stack: str, step: float = 240, limit: int = 500) -> dict[str, Any]:
         """Let time pass until nothing is done to the stack any more."""
         for _ in range(limit):
             self.desk.pass_time(step)
