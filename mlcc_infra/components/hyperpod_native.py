@@ -11,6 +11,7 @@ from pulumi_aws import cloudformation, ec2, eks, s3
 
 from mlcc_infra.account.decisions import Wanted
 from mlcc_infra.components.base import Component, StackContext
+from mlcc_infra.components.log_group_sweep import LogGroupSweep, LogGroupSweepArgs
 from mlcc_infra.components.network import PUBLIC_LOAD_BALANCER_TAG, TAG
 from mlcc_infra.components.s3_bucket import (
     OBJECT,
@@ -24,7 +25,7 @@ from mlcc_infra.policies import policy_text
 from mlcc_infra.policies.buckets import deny_plain_http
 from mlcc_infra.template import CAPABILITIES, FROZEN, stack_policy
 from mlcc_infra.template.lifecycle import SCRIPT, SCRIPT_KEY
-from mlcc_infra.template.made import PUBLIC_SUBNET_TAG, public_subnet_names
+from mlcc_infra.template.made import PUBLIC_SUBNET_TAG, log_groups, public_subnet_names
 from mlcc_infra.template.stack import TIMEOUT_MINUTES
 
 STACK = "aws:cloudformation/stack:Stack"
@@ -58,6 +59,7 @@ class HyperPodNativeResources:
 
     lifecycle_bucket: BucketResources
     lifecycle_script: s3.BucketObjectv2
+    log_group_sweep: LogGroupSweep
     stack: cloudformation.Stack
     load_balancer_tags: Sequence[ec2.Tag]
 
@@ -99,7 +101,17 @@ class HyperPodNativeFromTemplate(Component):
             content_type="text/x-shellscript",
             opts=self.child(OBJECT, LIFECYCLE_SCRIPT, depends_on=list(bucket.settings)),
         )
-        stack = self._stack([bucket.bucket, *bucket.settings, script, *args.role_policies])
+        sweep = LogGroupSweep(
+            self.logical_name("log-groups"),
+            LogGroupSweepArgs(
+                names=log_groups(context.names.hyperpod_stack, context.names.hyperpod_cluster),
+                account=context.names.account,
+                region=context.names.region,
+                aws_profile=context.aws_profile,
+            ),
+            opts=pulumi.ResourceOptions(parent=self),
+        )
+        stack = self._stack([bucket.bucket, *bucket.settings, script, sweep, *args.role_policies])
         outputs = stack.outputs
         self.cluster_arn: pulumi.Output[str] = outputs.apply(lambda made: made["OutputHyperPodClusterArn"])
         self.cluster_name: pulumi.Output[str] = outputs.apply(lambda made: made["OutputHyperPodClusterName"])
@@ -121,6 +133,7 @@ class HyperPodNativeFromTemplate(Component):
         self.resources = HyperPodNativeResources(
             lifecycle_bucket=bucket,
             lifecycle_script=script,
+            log_group_sweep=sweep,
             stack=stack,
             load_balancer_tags=self._load_balancer_tags(stack),
         )

@@ -14,7 +14,7 @@ from typing import Any
 ROOT = Path(__file__).parents[2]
 # Modelled seconds in a real one: a ten-minute cluster takes two and a half seconds.
 SPEED = 240
-LIMIT_SECONDS = 400
+LIMIT_SECONDS = 1200
 PROJECT_FILES = (
     "Pulumi.yaml",
     "__main__.py",

@@ -1,4 +1,4 @@
-"""The life of a vanilla EKS stack, played inside a rehearsal; what was seen goes into a JSON file.
+"""The life of the demo stack, played inside a rehearsal; what was seen goes into a JSON file.
 
 Usage: vanilla_eks_life.py FILE. Every act runs the plain pulumi command a user would type.
 """
@@ -62,7 +62,8 @@ def drift() -> None:
     iam.detach_role_policy(RoleName=ROLE, PolicyArn=WANTED_POLICY)
     iam.attach_role_policy(RoleName=ROLE, PolicyArn=FOREIGN_POLICY)
     eks.delete_addon(clusterName=CLUSTER, addonName="coredns")
-    subnets = ec2.describe_subnets(Filters=[{"Name": "tag-key", "Values": [ELB_TAG]}])["Subnets"]
+    ours = [{"Name": "tag-key", "Values": [ELB_TAG]}, {"Name": "tag:mlcc:module", "Values": ["eks"]}]
+    subnets = ec2.describe_subnets(Filters=ours)["Subnets"]
     ec2.delete_tags(Resources=[subnets[0]["SubnetId"]], Tags=[{"Key": ELB_TAG}])
     acts["drift"] = {"subnet": subnets[0]["SubnetId"]}
     # The add-on takes its modelled minute to go.
