@@ -4,7 +4,8 @@ moto keeps, for each service, a ``BackendDict`` that makes backends of one class
 service's addresses from that class.  Setting the class of the dictionary is all that is needed; the last
 cloud of the process that stops sets moto's own class again.
 
-CloudFormation comes with the first call to it: moto's loads dozens of services, which takes a second.
+CloudFormation is put in with the first call to it, and loaded meanwhile: moto's loads dozens of services,
+which takes a second of real time, and at a high speed that is minutes of modelled time.
 """
 
 from __future__ import annotations
@@ -116,6 +117,16 @@ def uninstall() -> None:
 def need(service: str) -> None:
     """Put in the extension of a service that comes with its first call; does nothing for any other."""
     _extensions.need(service)
+
+
+def load_the_rest() -> None:
+    """Load, in a thread of its own, what is put in with its first call."""
+
+    def load() -> None:
+        for pair in _LATER.values():
+            pair()
+
+    threading.Thread(target=load, name="rehearsal-loading", daemon=True).start()
 
 
 def has(service: str) -> bool:

@@ -92,6 +92,7 @@ class Cloud:
             raise
         cloud.clock.start()
         cloud._thread.start()
+        extensions.load_the_rest()
         return cloud
 
     @property
