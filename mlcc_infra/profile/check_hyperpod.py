@@ -208,6 +208,12 @@ def _room(group: InstanceGroup) -> int:
     return group.instance_count * max(0, kind.hyperpod_pods - SYSTEM_PODS)
 
 
+_MIRROR_STEPS: Final = (
+    "copy templates/ and resources/artifacts/ of AWS's bucket "
+    "aws-sagemaker-hyperpod-cluster-setup-<region>-prod into a bucket of your own in the region (`aws s3 sync`)"
+)
+
+
 def check_template(findings: Findings) -> None:
     """The pin of AWS's template, and an address that CloudFormation takes."""
     template = findings.profile.hyperpod.template
@@ -218,15 +224,14 @@ def check_template(findings: Findings) -> None:
             "strict",
             "a strict pin without mirrorBucket: AWS's nested templates sit at unversioned addresses, so they "
             "can change under a pinned main template",
-            f"`mlcc-infra template mirror {findings.stack}` makes the bucket; then "
-            + set_command(f"{key}.mirrorBucket", "<bucket>", stack=findings.stack),
+            f"{_MIRROR_STEPS}; then " + set_command(f"{key}.mirrorBucket", "<bucket>", stack=findings.stack),
         )
     elif template.mirror_bucket is None and findings.profile.hyperpod.existing_stack is None:
         findings.warn(
             f"{key}.mirrorBucket",
             None,
             "the pin is partial: AWS's nested templates sit at unversioned addresses",
-            f"`mlcc-infra template mirror {findings.stack}`",
+            _MIRROR_STEPS,
         )
     mirrored = _MIRROR.match(template.mirror_bucket or "")
     if mirrored and template.digest and not template.digest.startswith(mirrored["digest"]):
@@ -236,7 +241,7 @@ def check_template(findings: Findings) -> None:
             f"{key}.mirrorBucket",
             template.mirror_bucket,
             found,
-            f"`mlcc-infra template mirror {findings.stack}` makes one of the pinned template; then {command}",
+            f"{_MIRROR_STEPS} while they are the pinned ones; then {command}",
         )
     if template.keep_failed:
         findings.warn(

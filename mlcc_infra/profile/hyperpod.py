@@ -69,7 +69,7 @@ class Template(Part):
     digest: str | None = Field(default=None, pattern=r"^[0-9a-f]{64}$")
     """SHA-256 of the main template as this profile saw it. Default: the digest of the release."""
     mirror_bucket: BucketName | None = None
-    """Bucket with the mirrored templates (`mlcc-infra template mirror` makes it)."""
+    """Bucket with the mirrored templates, as AWS's has them at its root."""
     url: str | None = Field(default=None, max_length=5120)
     """HTTPS address in S3 of the main template. Default: AWS's bucket of the region."""
     keep_failed: bool = False

@@ -87,6 +87,6 @@ def check_pin(profile: Profile, found: str) -> PinCheck:
         needed=needed,
         remedy=(
             f"look at what changed; then pin it with `{pin_it}`, or keep the pinned one in a bucket of your "
-            f"own: `mlcc-infra template mirror {profile.stack}`"
+            "own and name it in mlcc:hyperpod.template.mirrorBucket"
         ),
     )

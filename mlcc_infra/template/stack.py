@@ -108,8 +108,8 @@ def frozen_words(differences: Iterable[FrozenDifference], *, stack: str) -> tupl
     found = "made once and then frozen, so these are not sent: " + "; ".join(lines)
     remedy = (
         "`up` leaves them as they are, because an update of the stack can push back what the cluster was "
-        f"made with; `mlcc-infra template upgrade {stack}` shows a change set and updates on purpose, or set "
-        "the profile back"
+        f"made with; set the profile back, or make the cluster anew: `pulumi destroy -s {stack}` and "
+        f"`pulumi up -s {stack}`"
     )
     return found, remedy
 

@@ -217,7 +217,8 @@ def test_a_kubernetes_version_outside_hyperpods_list_or_eks_support_is_refused(
 def test_a_strict_pin_without_a_mirror_is_refused_with_the_command() -> None:
     found = problems(hyperpod({"template": {"pin": "strict"}}))["mlcc:hyperpod.template.pin"]
     assert "unversioned" in found.found
-    assert "mlcc-infra template mirror mlcc-demo" in found.remedy
+    assert "aws s3 sync" in found.remedy
+    assert "mlcc:hyperpod.template.mirrorBucket" in found.remedy
 
 
 def test_a_pin_with_a_mirror_is_whole_and_one_without_is_said_to_be_partial() -> None:

@@ -131,7 +131,7 @@ def test_each_parameter_that_differs_is_named_with_both_values_and_the_way_out()
     words, remedy = frozen_words(found, stack="mlcc-demo")
     assert 'KubernetesVersion: "1.35" in the stack, "1.34" by the profile' in words
     assert "RestrictedInstanceGroupsConfig: absent in the stack" in words
-    assert "`mlcc-infra template upgrade mlcc-demo`" in remedy
+    assert "`pulumi destroy -s mlcc-demo`" in remedy
 
 
 def test_instance_groups_are_no_difference_as_the_cluster_keeps_them_and_not_the_stack() -> None:
