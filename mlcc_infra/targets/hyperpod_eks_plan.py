@@ -9,6 +9,7 @@ from mlcc_infra.account import eks_checks, hyperpod_checks
 from mlcc_infra.account.admins import resolve_admins
 from mlcc_infra.account.decisions import Wanted
 from mlcc_infra.account.lookups.cloudformation import describe_stack
+from mlcc_infra.account.lookups.eks import describe_cluster
 from mlcc_infra.account.preflight import Check, CheckResult
 from mlcc_infra.account.zones import choose_zones
 from mlcc_infra.components.hyperpod_native import STACK, wanted_hyperpod_native
@@ -81,7 +82,8 @@ class HyperPodEksPlan:
 def plan_hyperpod_eks(survey: Survey) -> HyperPodEksPlan:
     """Plan the target. Reads zones, the stack and admins from the account; changes nothing."""
     profile, names = survey.profile, survey.names
-    zones = _zones(survey)
+    made_in = _zones_of_stack(survey)
+    zones = _zones(survey, made_in)
     parameters = template_parameters(profile, names, zones=zones) if len(zones) > 1 else {}
     context = RoleContext(names=names, partition=survey.identity.partition)
     roles = ServiceRolesArgs(
@@ -94,7 +96,7 @@ def plan_hyperpod_eks(survey: Survey) -> HyperPodEksPlan:
     operator = None
     if profile.operator.install == "graph":
         operator = plan_operator(
-            survey, cluster=names.hyperpod_eks_cluster, kubernetes=profile.hyperpod.kubernetes_version
+            survey, cluster=names.hyperpod_eks_cluster, kubernetes=_kubernetes_version(survey, made_in)
         )
     admins, admin_results = resolve_admins(survey.reader, profile.admins, survey.identity.account)
     published = published_keys(operator)
@@ -106,7 +108,7 @@ def plan_hyperpod_eks(survey: Survey) -> HyperPodEksPlan:
         template_url=url,
         template_digest=load_contract().sha256,
         parameters=parameters,
-        zone_count=None if profile.hyperpod.existing_vpc else len(zones),
+        zone_count=None if profile.hyperpod.existing_vpc else len(made_in or zones),
         replacement_trigger=trigger,
         admins=admins,
         operator=operator,
@@ -164,16 +166,29 @@ def _floor_types(survey: Survey) -> tuple[str, ...]:
     return tuple(dict.fromkeys(instance_type(group.instance_type).ec2_name for group in groups))
 
 
-def _zones(survey: Survey) -> tuple[str, ...]:
-    """The profile's zones; else those the stack was made with; else the first that offer the floor."""
-    profile = survey.profile
-    chosen = profile.hyperpod.zones or profile.network.zones
-    if chosen:
-        return chosen
+def _zones_of_stack(survey: Survey) -> tuple[str, ...]:
+    """The zones that a living stack was made in, where it stays whatever the profile says; else none."""
     stack = describe_stack(survey.reader, survey.names.hyperpod_stack)
-    for parameter in (stack or {}).get("Parameters", []):
+    if stack is None or stack["StackStatus"] in hyperpod_checks.DEAD_STATES:
+        return ()
+    for parameter in stack.get("Parameters", []):
         if parameter["ParameterKey"] == "AvailabilityZoneIds" and parameter.get("ParameterValue"):
             return tuple(parameter["ParameterValue"].split(","))
+    return ()
+
+
+def _kubernetes_version(survey: Survey, made_in: tuple[str, ...]) -> str:
+    """What the cluster of a living stack runs, since the add-ons are for that; else the profile's."""
+    cluster = describe_cluster(survey.reader, survey.names.hyperpod_eks_cluster) if made_in else None
+    return str((cluster or {}).get("version") or survey.profile.hyperpod.kubernetes_version)
+
+
+def _zones(survey: Survey, made_in: tuple[str, ...]) -> tuple[str, ...]:
+    """The profile's zones; else those the stack was made with; else the first that offer the floor."""
+    profile = survey.profile
+    chosen = profile.hyperpod.zones or profile.network.zones or made_in
+    if chosen:
+        return chosen
     return choose_zones(
         eks_checks.available_zones(survey.reader),
         eks_checks.instance_type_offers(survey.reader, _floor_types(survey)),
