@@ -32,6 +32,9 @@ STACK = "aws:cloudformation/stack:Stack"
 KIND = "stack"
 LIFECYCLE_BUCKET = "lifecycle-bucket"
 LIFECYCLE_SCRIPT = "lifecycle-script"
+# The engine replaces a resource when its trigger changes, but not from or to none (pulumi 3.276.0,
+# pkg/resource/deploy/step_generator.go, shouldTriggerReplace). So there is one from the beginning.
+FIRST_TRIGGER = "first"
 
 
 @final
@@ -162,7 +165,7 @@ class HyperPodNativeFromTemplate(Component):
                 depends_on=before,
                 custom_timeouts=pulumi.CustomTimeouts(create=minutes, update=minutes, delete=minutes),
                 ignore_changes=list(FROZEN),
-                replacement_trigger=self._args.replacement_trigger or None,
+                replacement_trigger=self._args.replacement_trigger or FIRST_TRIGGER,
                 delete_before_replace=True,
             ),
         )
