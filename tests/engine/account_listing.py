@@ -78,11 +78,24 @@ def _others() -> Iterator[str]:
         yield f"bucket {bucket['Name']}"
     for group in _pages("logs", "describe_log_groups", "logGroups"):
         yield f"log group {group['logGroupName']}"
+    for hyperpod in _pages("sagemaker", "list_clusters", "ClusterSummaries"):
+        yield f"HyperPod cluster {hyperpod['ClusterName']}"
     for stack in _pages("cloudformation", "list_stacks", "StackSummaries"):
         if stack["StackStatus"] != "DELETE_COMPLETE":
             yield f"stack {stack['StackName']}"
 
 
+def _load_balancing() -> Iterator[str]:
+    for balancer in _pages("elbv2", "describe_load_balancers", "LoadBalancers"):
+        yield f"load balancer {balancer['LoadBalancerName']}"
+    for classic in _pages("elb", "describe_load_balancers", "LoadBalancerDescriptions"):
+        yield f"classic load balancer {classic['LoadBalancerName']}"
+    for target in _pages("elbv2", "describe_target_groups", "TargetGroups"):
+        yield f"target group {target['TargetGroupName']}"
+    for certificate in _pages("acm", "list_certificates", "CertificateSummaryList"):
+        yield f"certificate {certificate['CertificateArn']}"
+
+
 def list_account() -> list[str]:
     """One line a thing, sorted."""
-    return sorted([*_iam(), *_ec2(), *_others()])
+    return sorted([*_iam(), *_ec2(), *_others(), *_load_balancing()])
