@@ -210,7 +210,7 @@ def _room(group: InstanceGroup) -> int:
 
 _MIRROR_STEPS: Final = (
     "copy templates/ and resources/artifacts/ of AWS's bucket "
-    "aws-sagemaker-hyperpod-cluster-setup-<region>-prod into a bucket of your own in the region (`aws s3 sync`)"
+    "aws-sagemaker-hyperpod-cluster-setup-<region>-prod into a bucket of your own there (`aws s3 sync`)"
 )
 
 

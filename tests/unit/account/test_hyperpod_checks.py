@@ -1,0 +1,106 @@
+"""What the preflight says of a template and its stack."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from botocore.exceptions import ClientError
+
+from mlcc_infra.account import hyperpod_checks
+from mlcc_infra.account.preflight import Verdict
+from mlcc_infra.account.reader import Reader
+from mlcc_infra.account.session import AccountSession
+
+STACK = "mlcc-demo-hp"
+PARAMETERS = {"KubernetesVersion": "1.35", "NodeRecovery": "Automatic"}
+
+
+class CloudFormation:
+    """DescribeStacks as CloudFormation answers it."""
+
+    def __init__(self, *statuses: str, parameters: dict[str, str] | None = None) -> None:
+        self.statuses = list(statuses)
+        self.parameters = PARAMETERS if parameters is None else parameters
+
+    def describe_stacks(self, StackName: str) -> dict[str, Any]:  # noqa: N803 - AWS's name
+        status = self.statuses.pop(0) if len(self.statuses) > 1 else (self.statuses or [""])[0]
+        if not status:
+            message = f"Stack with id {StackName} does not exist"
+            raise ClientError({"Error": {"Code": "ValidationError", "Message": message}}, "DescribeStacks")
+        listed = [{"ParameterKey": key, "ParameterValue": value} for key, value in self.parameters.items()]
+        return {
+            "Stacks": [
+                {
+                    "StackName": StackName,
+                    "StackId": "arn:stack/1",
+                    "StackStatus": status,
+                    "Parameters": listed,
+                }
+            ]
+        }
+
+
+@pytest.fixture
+def reader(monkeypatch: pytest.MonkeyPatch) -> Any:
+    def make(client: CloudFormation) -> Reader:
+        monkeypatch.setattr(AccountSession, "client", lambda _self, _service: client)
+        return Reader(AccountSession(region="us-west-2"), profile="demo")
+
+    return make
+
+
+def check(reader: Reader, *, recorded: bool = True) -> list[hyperpod_checks.CheckResult]:
+    return hyperpod_checks.check_stack(reader, STACK, PARAMETERS, recorded=recorded, stack="mlcc-demo")
+
+
+def test_no_stack_is_nothing_to_say(reader: Any) -> None:
+    assert check(reader(CloudFormation())) == []
+
+
+def test_a_stack_as_the_profile_wants_it_is_fine(reader: Any) -> None:
+    assert [result.verdict for result in check(reader(CloudFormation("CREATE_COMPLETE")))] == [Verdict.OK]
+
+
+def test_a_frozen_difference_is_a_warning_that_names_the_parameter(reader: Any) -> None:
+    live = CloudFormation("CREATE_COMPLETE", parameters={**PARAMETERS, "KubernetesVersion": "1.34"})
+    (result,) = check(reader(live))
+    assert result.verdict is Verdict.WARNING
+    assert "KubernetesVersion" in result.found
+
+
+@pytest.mark.parametrize("status", sorted(hyperpod_checks.DEAD_STATES))
+def test_a_dead_stack_is_replaced_when_recorded_and_refused_when_not(reader: Any, status: str) -> None:
+    (known,) = check(reader(CloudFormation(status)))
+    (foreign,) = check(reader(CloudFormation(status)), recorded=False)
+    assert (known.verdict, foreign.verdict) == (Verdict.WARNING, Verdict.REFUSED)
+    assert f"delete-stack --stack-name {STACK}" in foreign.remedy
+
+
+def test_a_rollback_that_failed_is_refused_with_the_way_out(reader: Any) -> None:
+    (result,) = check(reader(CloudFormation("UPDATE_ROLLBACK_FAILED")))
+    assert result.verdict is Verdict.REFUSED
+    assert "continue-update-rollback" in result.remedy
+
+
+def test_only_a_dead_stacks_id_is_a_reason_to_replace(reader: Any) -> None:
+    assert hyperpod_checks.dead_stack_id(reader(CloudFormation("ROLLBACK_COMPLETE")), STACK) == "arn:stack/1"
+    assert hyperpod_checks.dead_stack_id(reader(CloudFormation("CREATE_COMPLETE")), STACK) is None
+
+
+def test_a_stack_in_progress_is_waited_for_and_said_once_a_state(
+    reader: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MLCC_CLOCK_SPEED", "100000")
+    session = reader(CloudFormation("CREATE_IN_PROGRESS", "CREATE_IN_PROGRESS", "CREATE_COMPLETE")).session
+    said: list[str] = []
+    hyperpod_checks.wait_until_stable(session, STACK, said.append)
+    assert said == [f"Stack {STACK} is CREATE_IN_PROGRESS; waiting for it."]
+
+
+def test_the_address_of_a_template_gives_bucket_and_key() -> None:
+    url = "https://aws-sagemaker-hyperpod-cluster-setup-us-west-2-prod.s3.us-west-2.amazonaws.com/templates/a.yaml"
+    assert hyperpod_checks.split_url(url) == (
+        "aws-sagemaker-hyperpod-cluster-setup-us-west-2-prod",
+        "templates/a.yaml",
+    )
