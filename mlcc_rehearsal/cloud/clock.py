@@ -17,11 +17,16 @@ log = logging.getLogger(__name__)
 
 @dataclass(order=True)
 class Event:
-    """Something that happens at a modelled moment; ``cancel`` keeps it from happening."""
+    """Something that happens at a modelled moment; ``cancel`` keeps it from happening.
+
+    :ivar work: seconds of work that AWS has done once it happened, along the longest chain of things that
+        waited for one another; None when nobody waits for it.
+    """
 
     due: float
     order: int
     callback: Callable[[], None] = field(compare=False)
+    work: float | None = field(default=None, compare=False)
     cancelled: bool = field(default=False, compare=False)
 
     def cancel(self) -> None:
@@ -49,10 +54,9 @@ class ModelledClock:
         self._advanced = 0.0
         self._events: list[Event] = []
         self._order = itertools.count()
-        self._running_due: float | None = None
+        self._running: Event | None = None
         self._running_thread: int | None = None
-        self._working = 0.0
-        self._working_until = 0.0
+        self._work_done = 0.0
         self._wake = threading.Condition()
         self._stopped = False
         self._thread = threading.Thread(target=self._tick, name="rehearsal-clock", daemon=True)
@@ -73,10 +77,8 @@ class ModelledClock:
 
     def now(self) -> float:
         """Modelled seconds since the start."""
-        due = self._running_due
-        if due is not None and self._running_thread == threading.get_ident():
-            return due
-        return self._elapsed()
+        running = self._running_here()
+        return self._elapsed() if running is None else running.due
 
     def timestamp(self) -> datetime:
         """The modelled moment as an aware datetime: the real start plus modelled seconds."""
@@ -97,26 +99,33 @@ class ModelledClock:
         return self.now()
 
     def working(self) -> float:
-        """Modelled seconds so far in which AWS had something under way.
+        """Modelled seconds that one would have waited for AWS so far, if everything else took no time.
 
-        Unlike :meth:`now` it does not count the time that programs take here, which the speed multiplies:
-        it tells how long the waiting would be on a real account.
+        Programs here take real time, which the speed multiplies: what AWS does for one of them while another
+        computes would be counted beside it, not with it.  So work is counted along chains: what an event
+        schedules comes after that event, what a request begins comes after all that had happened by then,
+        and the longest chain is what counts.
         """
         with self._wake:
-            return self._working - max(0.0, self._working_until - self._elapsed())
+            now = self._elapsed()
+            under_way = (
+                event.work - max(0.0, event.due - now)
+                for event in self._events
+                if event.work is not None and not event.cancelled
+            )
+            return max(self._work_done, *under_way, 0.0)
 
     def after(self, seconds: float, callback: Callable[[], None], *, background: bool = False) -> Event:
         """Run ``callback`` once, ``seconds`` modelled seconds from now, under the cloud's lock.
 
         :param background: nobody waits for it, so it does not count as AWS's work.
         """
-        start = self.now()
-        event = Event(start + seconds, next(self._order), callback)
-        if not background:
-            with self._wake:
-                self._working += max(0.0, event.due - max(start, self._working_until))
-                self._working_until = max(self._working_until, event.due)
+        event = Event(self.now() + seconds, next(self._order), callback)
         with self._wake:
+            if not background:
+                running = self._running_here()
+                before = running.work if running is not None else None
+                event.work = (self._work_done if before is None else before) + max(0.0, seconds)
             heapq.heappush(self._events, event)
             self._wake.notify_all()
         return event
@@ -128,18 +137,22 @@ class ModelledClock:
     def run_due(self) -> None:
         """Run every event whose moment has come, earliest first."""
         with self._lock:
-            if self._running_due is not None:
+            if self._running is not None:
                 return
             while (event := self._pop_due()) is not None:
                 self._running_thread = threading.get_ident()
-                self._running_due = event.due
+                self._running = event
                 try:
                     event.callback()
                 except Exception:
                     # One broken event must not stop time for the rest; the log names it.
                     log.exception("an event of the rehearsal cloud failed")
                 finally:
-                    self._running_due = None
+                    self._running = None
+
+    def _running_here(self) -> Event | None:
+        """The event that this thread runs now."""
+        return self._running if self._running_thread == threading.get_ident() else None
 
     def _elapsed(self) -> float:
         return (time.monotonic() - self._started_monotonic) * self.speed + self._advanced
@@ -149,6 +162,7 @@ class ModelledClock:
             while self._events and (self._events[0].cancelled or self._events[0].due <= self._elapsed()):
                 event = heapq.heappop(self._events)
                 if not event.cancelled:
+                    self._work_done = max(self._work_done, event.work or 0.0)
                     return event
         return None
 

@@ -52,3 +52,27 @@ def test_what_nobody_waits_for_does_not_count(clock: ModelledClock) -> None:
     clock.after(3600, nothing, background=True)
     clock.advance(3600)
     assert clock.working() == 0.0
+
+
+def test_chains_side_by_side_count_as_the_longer_one_whenever_their_steps_begin(clock: ModelledClock) -> None:
+    clock.after(100, lambda: clock.after(100, lambda: clock.after(100, nothing)))
+    clock.after(50, nothing)
+    clock.advance(140)
+    clock.after(150, nothing)  # a program was slow to ask: it could have had this from second 50 on
+    clock.advance(1000)
+    assert clock.working() == pytest.approx(300, abs=0.1)
+
+
+def test_a_request_comes_after_all_that_had_happened_by_then(clock: ModelledClock) -> None:
+    clock.after(100, nothing)
+    clock.advance(500)
+    clock.after(30, nothing, background=True)
+    clock.after(20, nothing)
+    clock.advance(500)
+    assert clock.working() == pytest.approx(120, abs=0.1)
+
+
+def test_what_was_cancelled_does_not_count(clock: ModelledClock) -> None:
+    clock.after(600, nothing).cancel()
+    clock.advance(1000)
+    assert clock.working() == 0.0
