@@ -4,6 +4,8 @@ Rehearsals write nothing in the checkout, byte code included; without this, each
 compile moto and the parts of pulumi_aws in use anew (about two seconds each).
 """
 
+import moto.cloudformation.models
+
 import mlcc_rehearsal.aws_cli
 import mlcc_rehearsal.cloud
 import mlcc_rehearsal.kubernetes_api
@@ -14,4 +16,4 @@ from mlcc_rehearsal.plugins.aws import catalogue
 
 catalogue.resources()
 
-__all__ = ["mlcc_rehearsal"]
+__all__ = ["mlcc_rehearsal", "moto"]
