@@ -148,7 +148,10 @@ def _begin(
     wait += zone_order * durations.seconds("sagemaker.node.zone")
     if is_accelerated(instance_type):
         wait += durations.seconds("sagemaker.node.accelerated")
-    clock.after(wait, lambda: _booted(backend, cluster, group, node))
+    # Accelerated capacity comes when it comes: what is deployed does not wait for it.
+    clock.after(
+        wait, lambda: _booted(backend, cluster, group, node), background=is_accelerated(instance_type)
+    )
 
 
 def _alive(backend: RehearsedSageMakerBackend, cluster: HyperPodCluster, group: Group, node: Node) -> bool:
@@ -183,7 +186,9 @@ def _booted(backend: RehearsedSageMakerBackend, cluster: HyperPodCluster, group:
     node.interface = interface.id
     access.enter_nodes(eks_of(backend), eks, group.spec["ExecutionRole"], "HYPERPOD_LINUX")
     backend.account.clock.after(
-        durations.seconds("sagemaker.node.lifecycle"), lambda: _joined(backend, cluster, group, node)
+        durations.seconds("sagemaker.node.lifecycle"),
+        lambda: _joined(backend, cluster, group, node),
+        background=is_accelerated(node.instance_type),
     )
 
 
