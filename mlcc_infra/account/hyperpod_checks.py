@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 from urllib.parse import urlsplit
 
 from botocore.exceptions import ClientError
@@ -13,6 +14,7 @@ from mlcc_infra.account.lookups.cloudformation import describe_stack
 from mlcc_infra.account.preflight import CheckResult, Verdict
 from mlcc_infra.account.reader import Reader, error_code
 from mlcc_infra.account.session import AccountSession
+from mlcc_infra.account.stack_failure import first_cause
 from mlcc_infra.profile import Profile
 from mlcc_infra.profile.problems import Problem
 from mlcc_infra.template import check_pin, frozen_differences, frozen_words
@@ -92,12 +94,13 @@ def check_stack(
                 "(its help tells how to skip what cannot be rolled back), then run again",
             )
         ]
+    why = _why(reader, found) if status in DEAD_STATES else ""
     if status in DEAD_STATES and not recorded:
         return [
             CheckResult(
                 name="stack",
                 verdict=Verdict.REFUSED,
-                found=f"stack {stack_name} is {status}, and this stack's state does not have it",
+                found=f"stack {stack_name} is {status}{why}, and this stack's state does not have it",
                 needed="no dead stack of that name",
                 remedy=f"aws cloudformation delete-stack --stack-name {stack_name}, then run again",
             )
@@ -107,7 +110,7 @@ def check_stack(
             CheckResult(
                 name="stack",
                 verdict=Verdict.WARNING,
-                found=f"stack {stack_name} is {status}; it is deleted and made anew",
+                found=f"stack {stack_name} is {status}{why}; it is deleted and made anew",
             )
         ]
     live = {entry["ParameterKey"]: entry.get("ParameterValue", "") for entry in found.get("Parameters", [])}
@@ -118,16 +121,26 @@ def check_stack(
     return [CheckResult(name="stack", verdict=Verdict.WARNING, found=text, remedy=remedy)]
 
 
+def _why(reader: Reader, stack: Mapping[str, Any]) -> str:
+    """The first real cause, in brackets; empty when no event tells or the caller may not read events."""
+    try:
+        cause = first_cause(reader.session, stack["StackId"])
+    except ClientError as error:
+        return f" (its events could not be read: {error_code(error)})"
+    return f" ({cause})" if cause else ""
+
+
 def dead_stack_id(reader: Reader, stack_name: str) -> str | None:
     """The id of the stack of that name when it can only be deleted, else None."""
     found = describe_stack(reader, stack_name)
     return str(found["StackId"]) if found and found["StackStatus"] in DEAD_STATES else None
 
 
-def wait_until_stable(session: AccountSession, stack_name: str, say: Callable[[str], None]) -> None:
+def wait_until_stable(session: AccountSession, stack_name: str, say: Callable[[str], None]) -> bool:
     """Wait while a stack is being created, updated or deleted: what is sent meanwhile is refused.
 
-    In modelled time, at most 150 minutes; then it goes on, and AWS says what it has against it.
+    In modelled time, at most 150 minutes; then it goes on, and AWS says what it has against it. Answers
+    whether there was anything to wait for: then what was found out before may no longer hold.
     """
     client = session.client("cloudformation")
 
@@ -147,3 +160,4 @@ def wait_until_stable(session: AccountSession, stack_name: str, say: Callable[[s
             say(f"Stack {stack_name} is {found}; waiting for it.")
             said = found
         clock.sleep(POLL_SECONDS)
+    return bool(said)

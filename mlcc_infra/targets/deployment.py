@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from contextvars import copy_context
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import pulumi
@@ -20,6 +23,8 @@ from mlcc_infra.account.hyperpod_checks import wait_until_stable
 from mlcc_infra.account.inventory import take_inventory
 from mlcc_infra.account.preflight import Check, CheckResult, Verdict, refuse_if_any, run_checks
 from mlcc_infra.account.recorded_state import RecordedState
+from mlcc_infra.account.session import AccountSession
+from mlcc_infra.account.stack_failure import watch_creation
 from mlcc_infra.components.base import StackContext
 from mlcc_infra.errors import UserError
 from mlcc_infra.profile import KINDS, Profile, load_profile
@@ -136,8 +141,11 @@ def _unknown(decision: Decision) -> CheckResult:
 
 def deploy(profile: Profile) -> None:
     """Plan, refuse what cannot work, say what is worth saying, and register everything."""
-    plan = plan_deployment(profile)
-    refuse_if_any(plan.results, stack=profile.stack)
+    plan = _checked_plan(profile)
+    if plan.hyperpod_eks is not None and not pulumi.runtime.is_dry_run():
+        session, stack = plan.survey.reader.session, plan.survey.names.hyperpod_stack
+        if wait_until_stable(session, stack, pulumi.log.info):
+            plan = _checked_plan(profile)
     _say(plan)
     survey = plan.survey
     context = StackContext(
@@ -159,11 +167,33 @@ def deploy(profile: Profile) -> None:
     if plan.vanilla_eks is not None:
         create_vanilla_eks(profile, plan.vanilla_eks, context=context, provider=provider)
     if plan.hyperpod_eks is not None:
-        if not pulumi.runtime.is_dry_run():
-            wait_until_stable(survey.reader.session, survey.names.hyperpod_stack, pulumi.log.info)
+        if plan.hyperpod_eks.stack_is_made and not pulumi.runtime.is_dry_run():
+            _watch_stack(survey, besides=plan.hyperpod_eks.dead_stack)
         create_hyperpod_eks(profile, plan.hyperpod_eks, context=context, provider=provider)
     if plan.operator_only is not None:
         create_operator_only(profile, plan.operator_only, context=context, provider=provider)
+
+
+def _checked_plan(profile: Profile) -> DeploymentPlan:
+    plan = plan_deployment(profile)
+    refuse_if_any(plan.results, stack=profile.stack)
+    return plan
+
+
+def _watch_stack(survey: Survey, *, besides: str | None) -> None:
+    """Have the first real cause said when the stack cannot be made; the provider knows the outer stack only.
+
+    Beside the program and without holding it up. An error hook could not do it: it stays in the state, and
+    without a program, as in `destroy`, it would take the place of what a deletion failed with.
+    """
+    watch = partial(
+        watch_creation,
+        AccountSession(region=survey.profile.region, aws_profile=survey.profile.aws_profile),
+        survey.names.hyperpod_stack,
+        pulumi.log.error,
+        besides=besides,
+    )
+    threading.Thread(target=copy_context().run, args=(watch,), name="stack watch", daemon=True).start()
 
 
 def _say(plan: DeploymentPlan) -> None:

@@ -63,7 +63,11 @@ ROLE_OUTPUTS = {
 
 @dataclass(frozen=True, kw_only=True)
 class HyperPodEksPlan:
-    """Everything the target's components need, in plain values, and what the inventory looks up."""
+    """Everything the target's components need, in plain values, and what the inventory looks up.
+
+    `dead_stack` is the id of a stack that is about to be replaced, `stack_is_made` whether one is made in
+    this run.
+    """
 
     roles: ServiceRolesArgs
     template_url: str
@@ -71,6 +75,8 @@ class HyperPodEksPlan:
     parameters: Mapping[str, str]
     zone_count: int | None
     replacement_trigger: str
+    dead_stack: str | None
+    stack_is_made: bool
     admins: tuple[str, ...]
     operator: OperatorPlan | None
     published: tuple[str, ...]
@@ -101,15 +107,19 @@ def plan_hyperpod_eks(survey: Survey) -> HyperPodEksPlan:
     admins, admin_results = resolve_admins(survey.reader, profile.admins, survey.identity.account)
     published = published_keys(operator)
     url = profile_template_url(profile)
-    trigger, recorded = _replacement(survey)
     reader = survey.reader
+    dead = hyperpod_checks.dead_stack_id(reader, names.hyperpod_stack)
+    recorded = survey.recorded.resources.get((STACK, f"{NATIVE}-stack"))
     return HyperPodEksPlan(
         roles=roles,
         template_url=url,
         template_digest=load_contract().sha256,
         parameters=parameters,
         zone_count=None if profile.hyperpod.existing_vpc else len(made_in or zones),
-        replacement_trigger=trigger,
+        # Another trigger replaces the stack: it stays what it was, until the recorded stack is dead.
+        replacement_trigger=(dead or recorded.replacement_trigger) if recorded else "",
+        dead_stack=dead,
+        stack_is_made=dead is not None or describe_stack(reader, names.hyperpod_stack) is None,
         admins=admins,
         operator=operator,
         published=published,
@@ -138,7 +148,11 @@ def plan_hyperpod_eks(survey: Survey) -> HyperPodEksPlan:
             Check(
                 name="stack",
                 run=lambda: hyperpod_checks.check_stack(
-                    reader, names.hyperpod_stack, parameters, recorded=recorded, stack=profile.stack
+                    reader,
+                    names.hyperpod_stack,
+                    parameters,
+                    recorded=recorded is not None,
+                    stack=profile.stack,
                 ),
             ),
             foreign_policy_check(reader, roles),
@@ -194,16 +208,3 @@ def _zones(survey: Survey, made_in: tuple[str, ...]) -> tuple[str, ...]:
         eks_checks.instance_type_offers(survey.reader, _floor_types(survey)),
         profile.region_facts.excluded_zones,
     )
-
-
-def _replacement(survey: Survey) -> tuple[str, bool]:
-    """The trigger to register the stack with, and whether the state has the stack.
-
-    A trigger stays what it was, because another value replaces the stack. It becomes the id of a dead
-    stack when the state records one, once.
-    """
-    recorded = survey.recorded.resources.get((STACK, f"{NATIVE}-stack"))
-    if recorded is None:
-        return "", False
-    dead = hyperpod_checks.dead_stack_id(survey.reader, survey.names.hyperpod_stack)
-    return (dead or recorded.replacement_trigger), True

@@ -23,6 +23,19 @@ class CloudFormation:
         self.statuses = list(statuses)
         self.parameters = PARAMETERS if parameters is None else parameters
 
+    def get_paginator(self, operation: str) -> Any:
+        assert operation == "describe_stack_events"
+        return self
+
+    def paginate(self, StackName: str) -> list[dict[str, Any]]:  # noqa: N803 - AWS's name
+        reason = {"ResourceStatus": "CREATE_FAILED", "ResourceStatusReason": "the role is invalid"}
+        about = {
+            "StackId": StackName,
+            "LogicalResourceId": "Cluster",
+            "ResourceType": "AWS::SageMaker::Cluster",
+        }
+        return [{"StackEvents": [{**about, **reason}]}]
+
     def describe_stacks(self, StackName: str) -> dict[str, Any]:  # noqa: N803 - AWS's name
         status = self.statuses.pop(0) if len(self.statuses) > 1 else (self.statuses or [""])[0]
         if not status:
@@ -74,6 +87,8 @@ def test_a_dead_stack_is_replaced_when_recorded_and_refused_when_not(reader: Any
     (known,) = check(reader(CloudFormation(status)))
     (foreign,) = check(reader(CloudFormation(status)), recorded=False)
     assert (known.verdict, foreign.verdict) == (Verdict.WARNING, Verdict.REFUSED)
+    assert "Cluster: the role is invalid" in known.found
+    assert "Cluster: the role is invalid" in foreign.found
     assert f"delete-stack --stack-name {STACK}" in foreign.remedy
 
 
