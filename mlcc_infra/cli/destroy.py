@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import shutil
-import subprocess
 from typing import Annotated
 
 import typer
 
 from mlcc_infra.cli.errors import CommandError
 from mlcc_infra.cli.exit_codes import ExitCode
+from mlcc_infra.cli.processes import run_to_end
 from mlcc_infra.cli.stack_argument import StackName, profile_of
 
 
@@ -25,11 +25,13 @@ def destroy(
     profile = profile_of(stack)
     pulumi_cli, environment = _pulumi()
     command = [pulumi_cli, "destroy", "--stack", stack, *(["--yes"] if yes else [])]
-    done = subprocess.run(command, check=False, env=environment)
-    if done.returncode != 0:
+    code = run_to_end(command, environment)
+    if code != 0:
+        interrupted = code in (ExitCode.INTERRUPTED, -2)
         raise CommandError(
-            f"pulumi destroy of {stack} ended with exit code {done.returncode}; nothing else was deleted",
+            f"pulumi destroy of {stack} ended with exit code {code}; nothing else was deleted",
             remedy="mend what it reports above and run the same command again",
+            code=ExitCode.INTERRUPTED if interrupted else ExitCode.FAILED,
         )
     if not force_delete:
         return

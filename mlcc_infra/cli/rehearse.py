@@ -13,7 +13,10 @@ import typer
 import mlcc_infra
 from mlcc_infra.cli.errors import CommandError
 from mlcc_infra.cli.exit_codes import ExitCode
+from mlcc_infra.cli.life import DEMO_SPEED, DEMO_STACK
 
+#: Modelled seconds in a real one when a command is rehearsed.
+SPEED = 60.0
 #: What the extra `rehearsal` adds, by import name: without any of these no rehearsal starts.
 _REQUIRED = ("mlcc_rehearsal", "moto", "flask", "grpc", "cryptography")
 
@@ -47,11 +50,31 @@ def become(command: list[str]) -> NoReturn:
     os.execv(command[0], command)
 
 
+def rehearse_life(stack: str, options: list[str]) -> NoReturn:
+    """Become a rehearsal in which the whole life of `stack` is played."""
+    from mlcc_infra.cli.stack_argument import profile_of
+
+    profile_of(stack)  # what is wrong with it is said before anything is started
+    become(rehearsal_command([*options, "--", sys.executable, "-m", "mlcc_infra.cli", "demo", "-s", stack]))
+
+
 def rehearse(
     command: Annotated[
-        list[str], typer.Argument(metavar="-- COMMAND…", help="The command and its arguments.")
-    ],
-    speed: Annotated[float, typer.Option(min=0.001, help="Modelled seconds that pass in a real one.")] = 60.0,
+        list[str] | None, typer.Argument(metavar="[-- COMMAND…]", help="The command and its arguments.")
+    ] = None,
+    stack: Annotated[
+        str | None,
+        typer.Option(
+            "--stack", "-s", help=f"Without COMMAND: the stack whose life is played ({DEMO_STACK})."
+        ),
+    ] = None,
+    speed: Annotated[
+        float | None,
+        typer.Option(
+            min=0.001,
+            help=f"Modelled seconds that pass in a real one ({SPEED:g}, without COMMAND {DEMO_SPEED:g}).",
+        ),
+    ] = None,
     faults: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Faults of the account, as YAML or JSON.")
     ] = None,
@@ -71,11 +94,24 @@ def rehearse(
     The environment leads to an AWS API on this machine, with made-up keys; `pulumi` works on a private copy
     of the stack files, with a private backend in which every stack of the project exists. Exit code and
     output are the command's own.
+
+    Without a command the whole life of a stack is played: up, nothing to do, drift, repair, destroy, and
+    what is left. The exit code is 0 when each act did what it is there to show.
     """
-    options = ["--speed", str(speed)]
+    if command and stack:
+        raise CommandError(
+            "--stack says whose life is played when there is no command; this one has a command",
+            remedy="leave --stack out, and name the stack in the command",
+            code=ExitCode.USAGE,
+        )
+    options = ["--speed", str(speed or (SPEED if command else DEMO_SPEED))]
     for name, value in (("--faults", faults), ("--api-log", api_log), ("--keep", keep)):
         options += [name, str(value)] if value is not None else []
-    become(rehearsal_command([*options, *(["--real-plugins"] if real_plugins else []), "--", *command]))
+    options += ["--real-plugins"] if real_plugins else []
+    if command:
+        become(rehearsal_command([*options, "--", *command]))
+    else:
+        rehearse_life(stack or DEMO_STACK, options)
 
 
 def register(app: typer.Typer) -> None:

@@ -21,14 +21,29 @@ def retained(
     if as_json:
         typer.echo(json.dumps([{"kind": kind, "name": name} for kind, name in lines], indent=2))
         return
+    show_retained(stack, lines)
+
+
+def show_retained(stack: str, lines: list[tuple[str, str]]) -> None:
+    """Say what is kept on purpose, with what hangs on it, and how one gets rid of it."""
     if not lines:
-        typer.echo(f"{stack} has left nothing in the account.")
+        typer.echo(f"{stack} keeps nothing in the account.")
         return
-    width = max(len(kind) for kind, _ in lines)
-    typer.echo(f"{stack} keeps these {len(lines)} in the account on purpose; the next `up` takes them over:")
+    typer.echo(f"{stack} keeps these {len(lines)} on purpose; the next `up` takes them over:")
     for kind, name in lines:
-        typer.echo(f"  {kind:<{width}}  {name}")
+        typer.echo(f"  {_short(kind, name)}")
     typer.echo(f"To get rid of them too: mlcc-infra destroy {stack} --force-delete")
+
+
+def _short(kind: str, name: str) -> str:
+    """One line: a role or bucket by its name, what hangs on it below it by its own."""
+    if kind == "attachment":
+        return f"  with {name.rpartition('/')[2]}"
+    if kind == "inline policy":
+        return f"  with inline policy {name.partition(':')[2]}"
+    if kind.startswith("bucket "):
+        return f"  with {kind.removeprefix('bucket ')}"
+    return f"{kind} {name}"
 
 
 def register(app: typer.Typer) -> None:

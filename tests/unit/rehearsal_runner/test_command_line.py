@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
+import os
+import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from rich.console import Console
 
 import mlcc_infra
-from mlcc_infra.cli import main, rehearse
-from mlcc_infra.cli.acts import Act, duration, play, summary
+from mlcc_infra.cli import acts, main, rehearse
+from mlcc_infra.cli.acts import Act, Done, Outcome, duration, play, summary
+from mlcc_infra.cli.changes import read_changes
+from mlcc_infra.cli.drift import break_things
 from mlcc_infra.cli.errors import CommandError, exit_code_of, show
 from mlcc_infra.cli.exit_codes import ExitCode
+from mlcc_infra.cli.life import DEMO_SPEED, life
+from mlcc_infra.cli.retained import show_retained
 from mlcc_infra.errors import UserError
-from mlcc_infra.profile import KEYS, Problem, ProfileError
+from mlcc_infra.profile import KEYS, Problem, ProfileError, load_stack_file
 from mlcc_infra.profile.schema import profile_schema
 
 PROJECT = Path(__file__).parents[3]
@@ -35,8 +43,9 @@ def test_the_version_is_the_packages(capsys: pytest.CaptureFixture[str]) -> None
     "arguments",
     [
         ["nonsense"],
-        ["rehearse"],
         ["rehearse", "--speed", "0", "--", "true"],
+        ["rehearse", "--stack", "mlcc-demo", "--", "true"],
+        ["orphans"],
         ["profile", "check"],
         ["demo", "--x"],
     ],
@@ -147,8 +156,52 @@ def test_options_of_the_rehearsed_command_are_its_own(monkeypatch: pytest.Monkey
     assert seen[1][-3:] == ["--", "ls", "--help"]
 
 
+def test_without_a_command_the_whole_life_of_a_stack_is_rehearsed(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    seen: list[list[str]] = []
+    monkeypatch.chdir(PROJECT)
+    monkeypatch.delenv("MLCC_REHEARSAL", raising=False)
+    monkeypatch.setattr(rehearse, "become", seen.append)
+    main.run(["rehearse", "--api-log", str(tmp_path / "log")])
+    main.run(["rehearse", "--stack", "mlcc-eks", "--speed", "60"])
+    main.run(["demo"])
+    inner = ["--", sys.executable, "-m", "mlcc_infra.cli", "demo", "-s"]
+    assert [command[command.index("--") :] for command in seen] == [
+        [*inner, "mlcc-demo"],
+        [*inner, "mlcc-eks"],
+        [*inner, "mlcc-demo"],
+    ]
+    speeds = [command[command.index("--speed") + 1] for command in seen]
+    assert speeds == [str(DEMO_SPEED), "60.0", str(DEMO_SPEED)]
+    assert str(tmp_path / "log") in seen[0]
+
+
+def test_a_life_of_a_stack_that_is_not_there_starts_nothing(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(PROJECT)
+    monkeypatch.setattr(rehearse, "become", lambda command: pytest.fail("something was started"))
+    assert main.run(["rehearse", "--stack", "mlcc-nonsense"]) == ExitCode.REFUSED
+    assert "Pulumi.mlcc-nonsense.yaml" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("endpoint", ["", "https://sts.amazonaws.com", "http://127.0.0.1.example.com:80"])
+def test_a_life_is_never_played_on_anything_but_a_rehearsed_account(
+    endpoint: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(PROJECT)
+    monkeypatch.setenv("MLCC_REHEARSAL", "1")
+    monkeypatch.setenv("AWS_ENDPOINT_URL", endpoint)
+    monkeypatch.setattr(acts, "run_to_end", lambda *_: pytest.fail("something was started"))
+    assert main.run(["demo"]) == ExitCode.FAILED
+    assert "rehearsed account only" in capsys.readouterr().err
+    with pytest.raises(CommandError, match="rehearsed account only"):
+        next(break_things(load_stack_file(PROJECT / "stacks" / "Pulumi.mlcc-demo.yaml", {})))
+
+
 def act(title: str, *command: str) -> Act:
-    return Act(title=title, story=f"what {title} shows", command=command)
+    return Act(title=title, story=f"what {title} does", shows=f"what {title} shows", command=command)
 
 
 def no_account() -> float:
@@ -156,19 +209,133 @@ def no_account() -> float:
     return 0.0
 
 
+def shown(console: Console) -> str:
+    return " ".join(console.export_text().split())
+
+
 def test_a_life_ends_with_the_first_act_that_fails() -> None:
     console = Console(record=True, width=100)
-    acts = [act("up", "true"), act("destroy", "sh", "-c", "exit 7"), act("orphans", "true")]
-    outcomes = play(acts, console, no_account)
+    short = [act("up", "true"), act("destroy", "sh", "-c", "exit 7"), act("orphans", "true")]
+    outcomes = play(short, console, no_account)
     assert [outcome.code for outcome in outcomes] == [0, 7]
-    console.print(summary(acts, outcomes, "a life"))
-    text = console.export_text()
+    console.print(summary(short, outcomes, "a life"))
+    text = shown(console)
     assert "failed (exit code 7)" in text
     assert "not reached" in text
 
 
+@pytest.fixture
+def pulumi(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[dict[str, int]], None]:
+    """Puts a `pulumi` on PATH that changes what it is told, in events as the engine writes them."""
+
+    def put(changes: dict[str, int]) -> None:
+        events = [
+            {"sequence": 1, "preludeEvent": {"config": {}}},
+            {"sequence": 2, "summaryEvent": {"isPreview": True, "resourceChanges": {"create": 99}}},
+            {"sequence": 3, "summaryEvent": {"isPreview": False, "resourceChanges": changes}},
+        ]
+        lines = "\n".join(json.dumps(event) for event in events)
+        program = tmp_path / "pulumi"
+        program.write_text(
+            "#!/bin/sh\n"
+            'test "$PULUMI_DEBUG_COMMANDS" = true || exit 9\n'
+            "for word; do log=$word; done\n"
+            f"cat > \"$log\" <<'END'\n{lines}\nEND\n"
+        )
+        program.chmod(0o755)
+
+    monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
+    return put
+
+
 @pytest.mark.parametrize(
-    ("seconds", "text"), [(8.24, "8.2 s"), (845.0, "14 min 05 s"), (3780.0, "1 h 03 min")]
+    ("changes_something", "changes", "broken"),
+    [
+        (False, {"same": 128}, ""),
+        (False, {"same": 127, "update": 1}, "it should have changed nothing (1 updated, 127 unchanged)"),
+        (True, {"create": 2, "same": 126}, ""),
+        (True, {"same": 128}, "it changed nothing, and should have"),
+        (None, {"same": 128}, ""),
+    ],
+)
+def test_an_act_that_does_not_do_what_it_is_to_show_fails(
+    pulumi: Callable[[dict[str, int]], None],
+    changes_something: bool | None,
+    changes: dict[str, int],
+    broken: str,
+) -> None:
+    pulumi(changes)
+    up = dataclasses.replace(act("up", "pulumi", "up"), changes_something=changes_something)
+    (outcome,) = play([up], Console(record=True), no_account)
+    assert (outcome.code, outcome.broken, outcome.failed) == (0, broken, bool(broken))
+
+
+def test_the_changes_of_an_act_are_those_of_the_update_and_not_of_its_preview(
+    pulumi: Callable[[dict[str, int]], None],
+) -> None:
+    pulumi({"import": 9, "create": 115, "same": 4, "replace": 1, "create-replacement": 1, "refresh": 3})
+    (outcome,) = play([act("up", "pulumi", "up")], Console(record=True), no_account)
+    assert outcome.changes == "115 created, 9 imported, 1 replaced, 4 unchanged"
+
+
+def test_an_engine_that_was_killed_has_said_nothing(tmp_path: Path) -> None:
+    log = tmp_path / "events.jsonl"
+    assert read_changes(log) is None
+    log.write_text('{"summaryEvent": {"isPreview": true, "resourceChanges": {"create": 1}}}\n{"summaryEv')
+    assert read_changes(log) is None
+
+
+def test_an_action_that_raises_ends_the_life_in_words(capsys: pytest.CaptureFixture[str]) -> None:
+    def action(_: Console) -> Done:
+        raise CommandError("the role is not there", remedy="look for it")
+
+    broken = Act(title="drift", story="", shows="", action=action)
+    (outcome,) = play([broken], Console(record=True), no_account)
+    assert outcome.failed
+    assert "the role is not there" in capsys.readouterr().err
+
+
+def test_the_closing_table_fits_a_terminal_of_eighty_columns(
+    pulumi: Callable[[dict[str, int]], None],
+) -> None:
+    pulumi({"create": 1128, "update": 1128, "same": 1128, "delete": 1128})
+    played = [dataclasses.replace(each, command=("pulumi", "up"), action=None) for each in life("mlcc-demo")]
+    outcomes = [
+        Outcome(act=each, code=0, seconds=5999, modelled=35999, changes="1128 created, 1128 unchanged")
+        for each in played
+    ]
+    console = Console(record=True, width=80)
+    console.print(summary(played, outcomes, "The life of mlcc-demo, rehearsed"))
+    lines = console.export_text().splitlines()
+    assert max(len(line.rstrip()) for line in lines) <= 80
+    assert not any("…" in line for line in lines)
+    assert all(any(each.title in line for line in lines) for each in played)
+
+
+def test_retained_things_are_listed_with_what_hangs_on_them(capsys: pytest.CaptureFixture[str]) -> None:
+    show_retained(
+        "mlcc-demo",
+        [
+            ("role", "mlcc-demo-eks-node-role"),
+            ("attachment", "mlcc-demo-eks-node-role/arn:aws:iam::aws:policy/AmazonEKS_CNI_Policy"),
+            ("inline policy", "mlcc-demo-eks-node-role:mine"),
+            ("bucket", "hyperpod-tls-mlcc-demo-88de702d"),
+            ("bucket public access block", "hyperpod-tls-mlcc-demo-88de702d"),
+        ],
+    )
+    assert capsys.readouterr().out.splitlines() == [
+        "mlcc-demo keeps these 5 on purpose; the next `up` takes them over:",
+        "  role mlcc-demo-eks-node-role",
+        "    with AmazonEKS_CNI_Policy",
+        "    with inline policy mine",
+        "  bucket hyperpod-tls-mlcc-demo-88de702d",
+        "    with public access block",
+        "To get rid of them too: mlcc-infra destroy mlcc-demo --force-delete",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"), [(0.01, "0 s"), (8.24, "8.2 s"), (845.0, "14 min 05 s"), (3780.0, "1 h 03 min")]
 )
 def test_durations_are_told_as_people_do(seconds: float, text: str) -> None:
     assert duration(seconds) == text
