@@ -22,6 +22,8 @@ _TROUBLE = re.compile(
     r"fail|error|insufficient|not have sufficient|unable|denied|invalid|exceed|limit|could not|cannot",
     re.IGNORECASE,
 )
+# "Instance creation in Cluster … and InstanceGroup … succeeded" (SageMaker developer guide, cluster events).
+_SUCCESS = re.compile(r"\bsucceeded\b|\bsuccessful", re.IGNORECASE)
 
 
 def events(
@@ -103,6 +105,13 @@ def causes(
 
 
 def latest(session: AccountSession, cluster: str, group: str) -> str:
-    """What the newest event of a group that tells of trouble says; empty when there is none."""
-    found = [event for event in events(session, cluster, group=group) if is_trouble(event)]
-    return failure_text(session, cluster, found[-1]) if found else ""
+    """What the newest event of a group that tells of trouble says; empty when there is none.
+
+    Trouble before the newest success is over: capacity that came, a script that was mended.
+    """
+    for event in reversed(events(session, cluster, group=group)):
+        if is_trouble(event):
+            return failure_text(session, cluster, event)
+        if _SUCCESS.search(event.get("Description") or ""):
+            return ""
+    return ""

@@ -59,6 +59,15 @@ def test_a_gpu_group_without_capacity_holds_nothing_up_and_is_warned_about_once(
     assert status.reason in warning
 
 
+def test_trouble_before_the_newest_success_is_over(api: KubernetesApi) -> None:
+    client = SageMaker(group("default-worker"))
+    client.short["gpu"] = 0
+    client.say("no capacity", "gpu")
+    client.say("Instance creation in Cluster demo and InstanceGroup gpu succeeded", "gpu", "Info")
+    status = ensure(client, api, request(FLOOR, GPU)).statuses["gpu"]
+    assert (status.state, status.reason) == ("starting", "")
+
+
 def test_a_group_that_has_just_begun_is_starting(api: KubernetesApi) -> None:
     client = SageMaker(group("default-worker"))
     client.short["gpu"] = 0
