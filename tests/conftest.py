@@ -1,14 +1,20 @@
 """What the tests share. `unit`: no engine; `engine`: the real one; `field`: one for each field report."""
 
 import os
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from mlcc_infra.engine import Engine, find_engine
 
 TESTS = Path(__file__).parent
+
+# Examples are what counts here; how fast they come depends on what else the machine does.
+settings.register_profile("mlcc", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("mlcc")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -16,6 +22,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.path.is_relative_to(TESTS / "engine"):
             item.add_marker(pytest.mark.engine)
+
+
+@pytest.fixture(autouse=True)
+def whole_tracebacks() -> Iterator[None]:
+    """Dynamic resources shorten tracebacks for the whole process; the next test wants its own."""
+    yield
+    vars(sys).pop("tracebacklimit", None)
 
 
 @pytest.fixture(scope="session")
