@@ -1,10 +1,15 @@
 """Imports what a rehearsal runs, so that the set-up leaves its byte code behind.
 
 Rehearsals write nothing in the checkout, byte code included; without this, each of their processes would
-compile moto and the parts of pulumi_aws in use anew (about two seconds each).
+compile moto and the parts of the SDKs in use anew (two to four seconds each). The SDKs load their modules
+when something is looked up in them, so it takes more than an import.
 """
 
+import kubernetes.client
 import moto.cloudformation.models
+from pulumi_kubernetes.core.v1 import ConfigMap
+from pulumi_kubernetes.helm.v3 import Release
+from pulumi_kubernetes.storage.v1 import StorageClass
 
 import mlcc_rehearsal.aws_cli
 import mlcc_rehearsal.cloud
@@ -12,8 +17,11 @@ import mlcc_rehearsal.kubernetes_api
 import mlcc_rehearsal.plugins.aws.plugin
 import mlcc_rehearsal.plugins.eks.plugin
 import mlcc_rehearsal.plugins.kubernetes.plugin
-from mlcc_rehearsal.plugins.aws import catalogue
+from mlcc_rehearsal.plugins.aws import catalogue, schema
 
-catalogue.resources()
-
-__all__ = ["mlcc_rehearsal", "moto"]
+for token in catalogue.resources():
+    schema.resource(token)
+for token in catalogue.functions():
+    schema.function(token)
+# The other two are in the types of the EKS component's properties, which a program resolves.
+__all__ = ["ConfigMap", "Release", "StorageClass", "kubernetes", "mlcc_rehearsal", "moto"]
