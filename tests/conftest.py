@@ -1,5 +1,6 @@
 """What the tests share. `unit`: no engine; `engine`: the real one; `field`: one for each field report."""
 
+import contextlib
 import os
 import sys
 from collections.abc import Callable, Iterator
@@ -28,7 +29,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def whole_tracebacks() -> Iterator[None]:
     """Dynamic resources shorten tracebacks for the whole process; the next test wants its own."""
     yield
-    vars(sys).pop("tracebacklimit", None)
+    with contextlib.suppress(AttributeError):
+        del sys.tracebacklimit
 
 
 @pytest.fixture(scope="session")
