@@ -23,6 +23,9 @@ def life(stack: str) -> list[Act]:
     def pulumi(verb: str, *options: str) -> tuple[str, ...]:
         return ("pulumi", verb, "-s", stack, "--yes", *options)
 
+    # What an update is going to do, and its outputs, are shown once.
+    short = ("--skip-preview", "--suppress-outputs")
+
     return [
         Act(
             title="up",
@@ -34,7 +37,7 @@ def life(stack: str) -> list[Act]:
         Act(
             title="up again",
             story="The same once more compares account and profile and finds nothing to do.",
-            command=pulumi("up", "--skip-preview", "--expect-no-changes"),
+            command=pulumi("up", *short),
             shows="running it again is safe",
             changes_something=False,
         ),
@@ -46,15 +49,15 @@ def life(stack: str) -> list[Act]:
         ),
         Act(
             title="repair",
-            story="A plain `up` finds what changed and puts it right. What is nobody's but theirs stays.",
-            command=pulumi("up", "--skip-preview"),
+            story="A plain `up` finds what changed and puts it right; a policy that is not ours stays.",
+            command=pulumi("up", *short),
             shows="drift is found and mended",
             changes_something=True,
         ),
         Act(
             title="destroy",
             story="Everything goes, in reverse order, but for what is retained on purpose.",
-            command=pulumi("destroy", "--skip-preview"),
+            command=pulumi("destroy", *short),
             shows="nothing blocks the way down",
             changes_something=True,
         ),

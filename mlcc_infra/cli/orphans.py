@@ -18,9 +18,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class Report:
-    """What is kept on purpose, (kind, name) each; what is left over; what could not be looked at."""
+    """What is kept on purpose, (kind, name) each; what is left over; what could not be looked at.
+
+    `foreign` are those of the kept that somebody else made, by name.
+    """
 
     kept: list[tuple[str, str]]
+    foreign: frozenset[str]
     left_over: tuple[Thing, ...]
     unreadable: tuple[Unreadable, ...]
 
@@ -49,7 +53,7 @@ def find(stack: str) -> Report:
     ]
     names = profile.names(retained.reader.session.identity().account)
     found = find_left_over(retained.reader, names, READS, recorded=recorded, kept=retained.lines())
-    return Report(kept=kept, left_over=found.things, unreadable=found.unreadable)
+    return Report(kept=kept, foreign=retained.foreign(), left_over=found.things, unreadable=found.unreadable)
 
 
 def report(stack: str) -> Report:
@@ -66,7 +70,7 @@ def report(stack: str) -> Report:
             typer.echo(f"  {line}")
     elif not found.unreadable:
         typer.echo(f"{stack} has left nothing over.")
-    show_retained(stack, found.kept)
+    show_retained(stack, found.kept, found.foreign)
     return found
 
 

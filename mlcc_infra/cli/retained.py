@@ -17,21 +17,26 @@ def retained(
     """List the resources that destroy leaves in the account, read from the account itself."""
     from mlcc_infra.targets.retention import read_retained
 
-    lines = read_retained(profile_of(stack)).lines()
+    found = read_retained(profile_of(stack))
+    lines = found.lines()
     if as_json:
         typer.echo(json.dumps([{"kind": kind, "name": name} for kind, name in lines], indent=2))
         return
-    show_retained(stack, lines)
+    show_retained(stack, lines, found.foreign())
 
 
-def show_retained(stack: str, lines: list[tuple[str, str]]) -> None:
-    """Say what is kept on purpose, with what hangs on it, and how one gets rid of it."""
+def show_retained(stack: str, lines: list[tuple[str, str]], foreign: frozenset[str]) -> None:
+    """Say what is kept on purpose, with what hangs on it, and how one gets rid of it.
+
+    `foreign` are names of attachments that somebody else made.
+    """
     if not lines:
         typer.echo(f"{stack} keeps nothing in the account.")
         return
     typer.echo(f"{stack} keeps these {len(lines)} on purpose; the next `up` takes them over:")
     for kind, name in lines:
-        typer.echo(f"  {_short(kind, name)}")
+        mark = " (not ours)" if kind == "attachment" and name in foreign else ""
+        typer.echo(f"  {_short(kind, name)}{mark}")
     typer.echo(f"To get rid of them too: mlcc-infra destroy {stack} --force-delete")
 
 

@@ -30,6 +30,10 @@ class Retained:
         """(kind, name) of every resource."""
         return [line for item in (*self.roles, *self.buckets) for line in item.lines()]
 
+    def foreign(self) -> frozenset[str]:
+        """Names, as in `lines`, of attachments that somebody else made."""
+        return frozenset(f"{role.name}/{arn}" for role in self.roles for arn in role.foreign_policies)
+
 
 def read_retained(profile: Profile) -> Retained:
     """Look into the account for what the profile's targets retain. Raises `UserError` without credentials."""

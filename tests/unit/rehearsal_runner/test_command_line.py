@@ -318,15 +318,18 @@ def test_retained_things_are_listed_with_what_hangs_on_them(capsys: pytest.Captu
         [
             ("role", "mlcc-demo-eks-node-role"),
             ("attachment", "mlcc-demo-eks-node-role/arn:aws:iam::aws:policy/AmazonEKS_CNI_Policy"),
+            ("attachment", "mlcc-demo-eks-node-role/arn:aws:iam::aws:policy/AmazonS3ReadOnlyAccess"),
             ("inline policy", "mlcc-demo-eks-node-role:mine"),
             ("bucket", "hyperpod-tls-mlcc-demo-88de702d"),
             ("bucket public access block", "hyperpod-tls-mlcc-demo-88de702d"),
         ],
+        frozenset({"mlcc-demo-eks-node-role/arn:aws:iam::aws:policy/AmazonS3ReadOnlyAccess"}),
     )
     assert capsys.readouterr().out.splitlines() == [
-        "mlcc-demo keeps these 5 on purpose; the next `up` takes them over:",
+        "mlcc-demo keeps these 6 on purpose; the next `up` takes them over:",
         "  role mlcc-demo-eks-node-role",
         "    with AmazonEKS_CNI_Policy",
+        "    with AmazonS3ReadOnlyAccess (not ours)",
         "    with inline policy mine",
         "  bucket hyperpod-tls-mlcc-demo-88de702d",
         "    with public access block",
