@@ -1,0 +1,5 @@
+"""Fixtures of the engine tests."""
+
+from tests.engine.hyperpod_lives import demo_life, hyperpod_life, operator_life, recovery_life
+
+__all__ = ["demo_life", "hyperpod_life", "operator_life", "recovery_life"]
