@@ -46,13 +46,13 @@ class _Type:
     filter_argument: str = "Filters"
 
 
-# By the resource types of DescribeTags (EC2 API reference, TagSpecification).
+# By the prefix of their ids.
 _TYPES: Mapping[str, _Type] = {
     "vpc": _Type("VPC", "describe_vpcs", "Vpcs", "VpcId", "vpc-id", "delete-vpc --vpc-id"),
     "subnet": _Type(
         "subnet", "describe_subnets", "Subnets", "SubnetId", "subnet-id", "delete-subnet --subnet-id"
     ),
-    "internet-gateway": _Type(
+    "igw": _Type(
         "internet gateway",
         "describe_internet_gateways",
         "InternetGateways",
@@ -60,7 +60,7 @@ _TYPES: Mapping[str, _Type] = {
         "internet-gateway-id",
         "delete-internet-gateway --internet-gateway-id",
     ),
-    "elastic-ip": _Type(
+    "eipalloc": _Type(
         "Elastic IP",
         "describe_addresses",
         "Addresses",
@@ -68,7 +68,7 @@ _TYPES: Mapping[str, _Type] = {
         "allocation-id",
         "release-address --allocation-id",
     ),
-    "natgateway": _Type(
+    "nat": _Type(
         "NAT gateway",
         "describe_nat_gateways",
         "NatGateways",
@@ -77,7 +77,7 @@ _TYPES: Mapping[str, _Type] = {
         "delete-nat-gateway --nat-gateway-id",
         "Filter",
     ),
-    "route-table": _Type(
+    "rtb": _Type(
         "route table",
         "describe_route_tables",
         "RouteTables",
@@ -85,7 +85,7 @@ _TYPES: Mapping[str, _Type] = {
         "route-table-id",
         "delete-route-table --route-table-id",
     ),
-    "security-group": _Type(
+    "sg": _Type(
         "security group",
         "describe_security_groups",
         "SecurityGroups",
@@ -93,15 +93,15 @@ _TYPES: Mapping[str, _Type] = {
         "group-id",
         "delete-security-group --group-id",
     ),
-    "vpc-endpoint": _Type(
+    "vpce": _Type(
         "VPC endpoint",
         "describe_vpc_endpoints",
         "VpcEndpoints",
         "VpcEndpointId",
-        "vpc-endpoint-id",
+        "",
         "delete-vpc-endpoints --vpc-endpoint-ids",
     ),
-    "network-interface": _Type(
+    "eni": _Type(
         "network interface",
         "describe_network_interfaces",
         "NetworkInterfaces",
@@ -109,7 +109,7 @@ _TYPES: Mapping[str, _Type] = {
         "network-interface-id",
         "delete-network-interface --network-interface-id",
     ),
-    "launch-template": _Type(
+    "lt": _Type(
         "launch template",
         "describe_launch_templates",
         "LaunchTemplates",
@@ -117,7 +117,7 @@ _TYPES: Mapping[str, _Type] = {
         "",
         "delete-launch-template --launch-template-id",
     ),
-    "volume": _Type(
+    "vol": _Type(
         "volume", "describe_volumes", "Volumes", "VolumeId", "volume-id", "delete-volume --volume-id"
     ),
 }
@@ -127,49 +127,49 @@ _GONE = ("deleted", "deleting")
 def network(reader: Reader, names: Names) -> Iterator[Thing]:
     """What EC2 holds."""
     marked = {**_of_stack(reader, names), **_of_clusters(reader, names), **_of_profile(reader)}
-    by_type: dict[str, dict[str, tuple[str, tuple[str, ...]]]] = {}
-    for (resource_type, resource_id), (what, owners) in marked.items():
-        by_type.setdefault(resource_type, {})[resource_id] = (what, owners)
-    for resource_type, found in by_type.items():
-        yield from _existing(reader, _TYPES[resource_type], found)
+    by_type: dict[str, _Marked] = {}
+    for resource_id, mark in marked.items():
+        by_type.setdefault(_prefix(resource_id), {})[resource_id] = mark
+    for prefix, found in by_type.items():
+        yield from _existing(reader, _TYPES[prefix], found)
     yield from _interfaces(reader, names)
 
 
-_Marked = dict[tuple[str, str], tuple[str, tuple[str, ...]]]
+#: What things are, and the owners of each, by id.
+_Marked = dict[str, tuple[str, tuple[str, ...]]]
+
+
+def _prefix(resource_id: str) -> str:
+    return resource_id.partition("-")[0]
 
 
 def _tagged(reader: Reader, keys: Iterable[str], values: Iterable[str]) -> list[dict[str, str]]:
     filters = [{"Name": "key", "Values": list(keys)}, {"Name": "value", "Values": list(values)}]
     found = reader.pages("ec2", "describe_tags", "Tags", Filters=filters)
-    return [tag for tag in found if tag["ResourceType"] in _TYPES]
+    return [tag for tag in found if _prefix(tag["ResourceId"]) in _TYPES]
 
 
 def _of_profile(reader: Reader) -> _Marked:
     marked: _Marked = {}
-    candidates = {
-        (tag["ResourceType"], tag["ResourceId"]) for tag in _tagged(reader, [TAG_PROFILE], [reader.profile])
-    }
+    candidates = {tag["ResourceId"] for tag in _tagged(reader, [TAG_PROFILE], [reader.profile])}
     if not candidates:
         return marked
-    filters = [{"Name": "resource-id", "Values": sorted(found for _, found in candidates)}]
+    filters = [{"Name": "resource-id", "Values": sorted(candidates)}]
     tags: dict[str, dict[str, str]] = {}
     for tag in reader.pages("ec2", "describe_tags", "Tags", Filters=filters):
         tags.setdefault(tag["ResourceId"], {})[tag["Key"]] = tag["Value"]
-    for resource_type, resource_id in candidates:
+    for resource_id in candidates:
         own = tags.get(resource_id, {})
         if is_ours(reader, own):
             name = own.get(TAG_RESOURCE, "").rpartition("/")[2]
-            marked[resource_type, resource_id] = (f"{name}, made for this profile", ())
+            marked[resource_id] = (f"{name}, made for this profile", ())
     return marked
 
 
 def _of_stack(reader: Reader, names: Names) -> _Marked:
     stack = names.hyperpod_stack
     return {
-        (tag["ResourceType"], tag["ResourceId"]): (
-            f"made by CloudFormation stack {tag['Value']}",
-            (stack,),
-        )
+        tag["ResourceId"]: (f"made by CloudFormation stack {tag['Value']}", (stack,))
         for tag in _tagged(reader, [_STACK_NAME_TAG], [stack, f"{stack}-*"])
         if tag["Value"] == stack or tag["Value"].startswith(f"{stack}-")
     }
@@ -185,20 +185,24 @@ def _of_clusters(reader: Reader, names: Names) -> _Marked:
         ),
     ]
     return {
-        (tag["ResourceType"], tag["ResourceId"]): (f"made in or by cluster {cluster}", (cluster,))
+        tag["ResourceId"]: (f"made in or by cluster {cluster}", (cluster,))
         for tag, cluster in tags
-        if cluster in clusters and tag["ResourceType"] in ("security-group", "network-interface", "volume")
+        if cluster in clusters and _prefix(tag["ResourceId"]) in ("sg", "eni", "vol")
     }
 
 
-def _existing(
-    reader: Reader, listed: _Type, found: Mapping[str, tuple[str, tuple[str, ...]]]
-) -> Iterator[Thing]:
+def _existing(reader: Reader, listed: _Type, found: _Marked) -> Iterator[Thing]:
     """Those that are still there: tags outlive what they were on."""
     arguments: dict[str, Any] = {}
     if listed.filter:
         arguments[listed.filter_argument] = [{"Name": listed.filter, "Values": sorted(found)}]
-    for item in reader.pages("ec2", listed.operation, listed.result, **arguments):
+    client = reader.session.client("ec2")
+    items = (
+        reader.pages("ec2", listed.operation, listed.result, **arguments)
+        if client.can_paginate(listed.operation)
+        else getattr(client, listed.operation)(**arguments)[listed.result]
+    )
+    for item in items:
         resource_id = item[listed.key]
         if resource_id in found and str(item.get("State", "")).lower() not in _GONE:
             what, owners = found[resource_id]
