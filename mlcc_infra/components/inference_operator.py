@@ -63,7 +63,8 @@ class InferenceOperatorArgs:
     """The cluster to put the operator on, its roles, and the add-ons with their exact versions.
 
     `prerequisites` maps an add-on to (version, configuration). `after` lists what has to be there first:
-    nodes with room for the operator's pods.
+    nodes with room for the operator's pods. `oidc_provider_arn` names the issuer's OIDC provider where
+    something else makes it; without, it is made here.
     """
 
     version: str
@@ -78,6 +79,7 @@ class InferenceOperatorArgs:
     keda: bool
     configuration: Mapping[str, Any]
     after: Sequence[pulumi.Resource]
+    oidc_provider_arn: pulumi.Input[str] | None = None
 
 
 @final
@@ -85,7 +87,7 @@ class InferenceOperatorArgs:
 class InferenceOperatorResources:
     """The children of `InferenceOperatorAddon`; roles by their key in the table of roles."""
 
-    oidc_provider: iam.OpenIdConnectProvider
+    oidc_provider: iam.OpenIdConnectProvider | None
     roles: Mapping[str, ServiceAccountRole]
     tls_bucket: BucketResources
     prerequisites: Mapping[str, eks.Addon]
@@ -112,15 +114,12 @@ class InferenceOperatorAddon(Component):
     ) -> None:
         super().__init__(name, context, opts, module="hyperpod")
         self._args = args
-        provider = iam.OpenIdConnectProvider(
-            self.logical_name("oidc-provider"),
-            url=args.issuer,
-            client_id_lists=[STS_AUDIENCE],
-            tags=self.tags(OIDC_PROVIDER, "oidc-provider", name=False),
-            opts=self.child(OIDC_PROVIDER, "oidc-provider"),
-        )
+        provider, provider_arn = None, args.oidc_provider_arn
+        if provider_arn is None:
+            provider = self._oidc_provider()
+            provider_arn = provider.arn
         roles = {
-            plan.key: self._role(plan, plan.spec, plan.trust, provider)
+            plan.key: self._role(plan, plan.spec, plan.trust, provider_arn)
             for plan in args.roles
             if plan.spec is not None and plan.trust is not None
         }
@@ -161,12 +160,21 @@ class InferenceOperatorAddon(Component):
         """ARN of a role by its key, made here or the user's; None for one that is not used."""
         return self._arns.get(key)
 
+    def _oidc_provider(self) -> iam.OpenIdConnectProvider:
+        return iam.OpenIdConnectProvider(
+            self.logical_name("oidc-provider"),
+            url=self._args.issuer,
+            client_id_lists=[STS_AUDIENCE],
+            tags=self.tags(OIDC_PROVIDER, "oidc-provider", name=False),
+            opts=self.child(OIDC_PROVIDER, "oidc-provider"),
+        )
+
     def _role(
         self,
         plan: OperatorRolePlan,
         spec: RoleSpec,
         trust: Callable[[str], str],
-        provider: iam.OpenIdConnectProvider,
+        provider_arn: pulumi.Input[str],
     ) -> ServiceAccountRole:
         return ServiceAccountRole(
             self.logical_name(plan.key),
@@ -174,7 +182,7 @@ class InferenceOperatorAddon(Component):
                 module=self.module,
                 spec=spec,
                 trust=trust,
-                oidc_provider_arn=provider.arn,
+                oidc_provider_arn=provider_arn,
                 issuer=self._args.issuer,
                 policy=plan.policy,
             ),
@@ -255,19 +263,21 @@ def wanted_inference_operator(
     roles: Sequence[OperatorRolePlan],
     tls_bucket: str,
     prerequisites: Sequence[str],
+    oidc_provider: bool = True,
 ) -> list[Wanted]:
     """What the inventory looks up for the operator; pure. `cluster` is the EKS cluster's name."""
     addons = {f"addon-{addon}": addon for addon in prerequisites} | {"addon": OPERATOR_ADDON_NAME}
+    provider = Wanted(
+        key=(OIDC_PROVIDER, f"{name}-oidc-provider"),
+        kind="oidc-provider",
+        physical=f"OIDC provider of {cluster}",
+        lookup={
+            "cluster": cluster,
+            "provider_arn_prefix": f"arn:{partition}:iam::{names.account}:oidc-provider/",
+        },
+    )
     return [
-        Wanted(
-            key=(OIDC_PROVIDER, f"{name}-oidc-provider"),
-            kind="oidc-provider",
-            physical=f"OIDC provider of {cluster}",
-            lookup={
-                "cluster": cluster,
-                "provider_arn_prefix": f"arn:{partition}:iam::{names.account}:oidc-provider/",
-            },
-        ),
+        *([provider] if oidc_provider else []),
         *(
             wanted
             for plan in roles

@@ -22,6 +22,7 @@ from mlcc_infra.components.inference_operator import (
 )
 from mlcc_infra.components.published_outputs import wanted_outputs
 from mlcc_infra.components.service_roles import ServiceRolesArgs, wanted_service_roles
+from mlcc_infra.errors import UserError
 from mlcc_infra.instance_types import instance_type
 from mlcc_infra.policies import SERVICE_ROLES, RoleContext, needed
 from mlcc_infra.targets.operator_plan import OperatorPlan, plan_operator
@@ -33,6 +34,7 @@ from mlcc_infra.template import (
     profile_template_url,
     template_parameters,
 )
+from mlcc_infra.template.made import prerequisites_by_template
 
 TARGET = "hyperpod-eks"
 MODULE = "hyperpod"
@@ -86,8 +88,17 @@ class HyperPodEksPlan:
 
 
 def plan_hyperpod_eks(survey: Survey) -> HyperPodEksPlan:
-    """Plan the target. Reads zones, the stack and admins from the account; changes nothing."""
+    """Plan the target. Reads zones, the stack and admins from the account; changes nothing.
+
+    Raises `UserError` for a profile that names a stack to adopt.
+    """
     profile, names = survey.profile, survey.names
+    if profile.hyperpod.existing_stack:
+        raise UserError(
+            f"mlcc:hyperpod.existingStack names {profile.hyperpod.existing_stack}; this release makes the "
+            "stack itself and cannot take one over.",
+            remedy="Remove the key; for the operator on that stack's cluster use the target operator-only.",
+        )
     made_in = _zones_of_stack(survey)
     zones = _zones(survey, made_in)
     parameters = template_parameters(profile, names, zones=zones) if len(zones) > 1 else {}
@@ -102,7 +113,10 @@ def plan_hyperpod_eks(survey: Survey) -> HyperPodEksPlan:
     operator = None
     if profile.operator.install == "graph":
         operator = plan_operator(
-            survey, cluster=names.hyperpod_eks_cluster, kubernetes=_kubernetes_version(survey, made_in)
+            survey,
+            cluster=names.hyperpod_eks_cluster,
+            kubernetes=_kubernetes_version(survey, made_in),
+            made=prerequisites_by_template(_parameters_of_stack(survey) or parameters, region=profile.region),
         )
     admins, admin_results = resolve_admins(survey.reader, profile.admins, survey.identity.account)
     published = published_keys(operator)
@@ -182,13 +196,16 @@ def _floor_types(survey: Survey) -> tuple[str, ...]:
 
 def _zones_of_stack(survey: Survey) -> tuple[str, ...]:
     """The zones that a living stack was made in, where it stays whatever the profile says; else none."""
+    zones = _parameters_of_stack(survey).get("AvailabilityZoneIds")
+    return tuple(zones.split(",")) if zones else ()
+
+
+def _parameters_of_stack(survey: Survey) -> dict[str, str]:
+    """Parameters that a living stack was made with; none without one."""
     stack = describe_stack(survey.reader, survey.names.hyperpod_stack)
     if stack is None or stack["StackStatus"] in hyperpod_checks.DEAD_STATES:
-        return ()
-    for parameter in stack.get("Parameters", []):
-        if parameter["ParameterKey"] == "AvailabilityZoneIds" and parameter.get("ParameterValue"):
-            return tuple(parameter["ParameterValue"].split(","))
-    return ()
+        return {}
+    return {entry["ParameterKey"]: entry.get("ParameterValue", "") for entry in stack.get("Parameters", [])}
 
 
 def _kubernetes_version(survey: Survey, made_in: tuple[str, ...]) -> str:

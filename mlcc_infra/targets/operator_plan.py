@@ -38,29 +38,40 @@ from mlcc_infra.policies import (
 )
 from mlcc_infra.profile import Profile
 from mlcc_infra.targets.survey import Survey
+from mlcc_infra.template.made import Prerequisites
 
 OPERATOR = "operator"
+NOTHING_MADE = Prerequisites(oidc_provider=False, addons=frozenset(), operator=False)
 PREREQUISITES = ("cert-manager", "metrics-server", "aws-mountpoint-s3-csi-driver", "aws-fsx-csi-driver")
 
 
 @dataclass(frozen=True, kw_only=True)
 class OperatorPlan:
-    """Roles, bucket and add-ons of the operator on one cluster, and what the inventory looks up for them."""
+    """Roles, bucket and add-ons of the operator on one cluster, and what the inventory looks up for them.
+
+    `oidc_provider` tells whether the issuer's OIDC provider is made here.
+    """
 
     roles: tuple[OperatorRolePlan, ...]
     tls_bucket: str
     prerequisites: Mapping[str, tuple[str, Mapping[str, Any]]]
+    oidc_provider: bool
     wanted: tuple[Wanted, ...]
     checks: tuple[Check, ...]
     results: tuple[CheckResult, ...]
 
 
-def plan_operator(survey: Survey, *, cluster: str, kubernetes: str) -> OperatorPlan:
-    """Plan the operator on an EKS cluster (by name) that runs a Kubernetes version; changes nothing."""
+def plan_operator(
+    survey: Survey, *, cluster: str, kubernetes: str, made: Prerequisites = NOTHING_MADE
+) -> OperatorPlan:
+    """Plan the operator on an EKS cluster (by name) that runs a Kubernetes version; changes nothing.
+
+    `made` is what AWS's template makes on that cluster already, and is left out (rule 5).
+    """
     profile, names = survey.profile, survey.names
     tls_bucket, results = _tls_bucket(survey)
     roles = _roles(profile, survey, tls_bucket)
-    prerequisites = _prerequisites(profile, kubernetes)
+    prerequisites = _prerequisites(profile, kubernetes, made)
     addons = {name: version for name, (version, _) in prerequisites.items()}
     addons[versions.OPERATOR_ADDON_NAME] = profile.operator.version
     keys = {name: f"mlcc:operator.addons.{name}.version" for name in prerequisites}
@@ -69,6 +80,7 @@ def plan_operator(survey: Survey, *, cluster: str, kubernetes: str) -> OperatorP
         roles=roles,
         tls_bucket=tls_bucket,
         prerequisites=prerequisites,
+        oidc_provider=not made.oidc_provider,
         wanted=tuple(
             wanted_inference_operator(
                 OPERATOR,
@@ -78,6 +90,7 @@ def plan_operator(survey: Survey, *, cluster: str, kubernetes: str) -> OperatorP
                 roles=roles,
                 tls_bucket=tls_bucket,
                 prerequisites=tuple(prerequisites),
+                oidc_provider=not made.oidc_provider,
             )
         ),
         checks=(
@@ -164,11 +177,13 @@ def _role(profile: Profile, context: RoleContext, key: str, given: str | None) -
     )
 
 
-def _prerequisites(profile: Profile, kubernetes: str) -> dict[str, tuple[str, Mapping[str, Any]]]:
+def _prerequisites(
+    profile: Profile, kubernetes: str, made: Prerequisites
+) -> dict[str, tuple[str, Mapping[str, Any]]]:
     chosen: dict[str, tuple[str, Mapping[str, Any]]] = {}
     for name in sorted({*PREREQUISITES, *profile.operator.addons}):
         addon = profile.operator.addons.get(name)
-        if addon is not None and not addon.enabled:
+        if (addon is not None and not addon.enabled) or name in made.addons:
             continue
         version = addon.version if addon is not None else None
         configuration = addon.configuration if addon is not None else {}

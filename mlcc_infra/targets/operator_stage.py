@@ -40,6 +40,12 @@ class OperatorStage:
         }
 
 
+def _provider_arn(issuer: pulumi.Input[str], context: StackContext) -> pulumi.Output[str]:
+    """ARN of the OIDC provider that something else makes for an issuer (IAM user guide, OIDC providers)."""
+    prefix = f"arn:{context.partition}:iam::{context.names.account}:oidc-provider/"
+    return pulumi.Output.from_input(issuer).apply(lambda url: prefix + url.removeprefix("https://"))
+
+
 def create_operator_stage(
     profile: Profile,
     plan: OperatorPlan,
@@ -65,6 +71,7 @@ def create_operator_stage(
             keda=profile.operator.keda.enabled,
             configuration=profile.operator.configuration,
             after=after,
+            oidc_provider_arn=None if plan.oidc_provider else _provider_arn(cluster.issuer, context),
         ),
         context=context,
         opts=options,

@@ -42,12 +42,28 @@ def take_survey(profile: Profile, *, recorded: RecordedState | None = None) -> S
         state = recorded_answer.result() if recorded_answer else recorded
     assert state is not None  # one of the two branches above gave it
     _guard_account(profile, identity, state)
+    _guard_profile(profile, state)
     return Survey(
         profile=profile,
         identity=identity,
         recorded=state,
         reader=Reader(session, profile=profile.name),
     )
+
+
+def _guard_profile(profile: Profile, recorded: RecordedState) -> None:
+    """A profile is in every physical name: under another one everything would be replaced."""
+    if recorded.profile in (None, profile.name):
+        return
+    result = CheckResult(
+        name="profile",
+        verdict=Verdict.REFUSED,
+        found=f"the stack was made as profile {recorded.profile}, mlcc:profile is now {profile.name}",
+        needed="the same profile: its name is in every physical name, so all of it would be made anew",
+        remedy=f"set mlcc:profile to {recorded.profile}; for another profile make another stack, or destroy "
+        "this one first",
+    )
+    raise PreflightRefusedError([result], stack=profile.stack)
 
 
 def _guard_account(profile: Profile, identity: Identity, recorded: RecordedState) -> None:

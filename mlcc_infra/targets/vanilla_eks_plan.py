@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 
 from mlcc_infra.account import eks_checks
 from mlcc_infra.account.admins import resolve_admins
@@ -234,6 +235,14 @@ def _plan_service_account_role(
     )
 
 
+def _vpc_check(survey: Survey, network: NetworkArgs | ExistingNetworkArgs) -> tuple[Check, ...]:
+    if isinstance(network, ExistingNetworkArgs):
+        return ()
+    cluster = survey.names.eks_cluster
+    run = partial(eks_checks.check_vpc_unchanged, survey.reader, cluster, network.cidr)
+    return (Check(name="VPC", run=run),)
+
+
 def _published(roles: tuple[ServiceAccountRolePlan, ...]) -> tuple[str, ...]:
     made = {plan.name for plan in roles}
     optional = {INFERENCE_ROLE: "EksInferenceRoleArn", ALB_ROLE: "AlbControllerRoleArn"}
@@ -256,4 +265,5 @@ def _checks(survey: Survey, network: NetworkArgs | ExistingNetworkArgs) -> tuple
         Check(name="cluster state", run=lambda: eks_checks.check_cluster_state(reader, cluster)),
         Check(name="authentication mode", run=lambda: eks_checks.check_authentication_mode(reader, cluster)),
         Check(name="aws command", run=eks_checks.check_aws_command),
+        *_vpc_check(survey, network),
     )
