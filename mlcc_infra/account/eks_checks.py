@@ -195,6 +195,28 @@ def check_authentication_mode(reader: Reader, cluster: str) -> list[CheckResult]
     ]
 
 
+def check_vpc_unchanged(reader: Reader, cluster: str, cidr: str) -> list[CheckResult]:
+    """A cluster stays in the VPC it was made in, and a VPC keeps its block (EKS and EC2 API references)."""
+    live = describe_cluster(reader, cluster)
+    vpc_id = ((live or {}).get("resourcesVpcConfig") or {}).get("vpcId")
+    if not vpc_id:
+        return []
+    client = reader.session.client("ec2")
+    vpcs = reader.once(("vpc", vpc_id), lambda: client.describe_vpcs(VpcIds=[vpc_id])["Vpcs"])
+    found = [vpc["CidrBlock"] for vpc in vpcs]
+    if found == [cidr]:
+        return [CheckResult(name="VPC", verdict=Verdict.OK, found=f"{vpc_id}, {cidr}")]
+    return [
+        CheckResult(
+            name="VPC",
+            verdict=Verdict.REFUSED,
+            found=f"{cluster} is in {vpc_id} with {', '.join(found)}, mlcc:network.cidr asks for {cidr}",
+            needed="the block that the cluster was made with",
+            remedy=f"set mlcc:network.cidr to {', '.join(found)}, or destroy the stack first",
+        )
+    ]
+
+
 def check_existing_network(
     reader: Reader, vpc_id: str, private_subnets: Sequence[str], public_subnets: Sequence[str], nodes: int
 ) -> list[CheckResult]:

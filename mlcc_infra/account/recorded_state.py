@@ -15,7 +15,7 @@ from typing import Any
 
 from mlcc_infra.account.decisions import Recorded, ResourceKey
 from mlcc_infra.errors import UserError
-from mlcc_infra.tagging import TAG_ORIGIN, Origin
+from mlcc_infra.tagging import TAG_ORIGIN, TAG_PROFILE, Origin
 
 EXPORT_TIMEOUT_SECONDS = 60.0
 AWS_PROVIDER = "pulumi:providers:aws"
@@ -23,10 +23,11 @@ AWS_PROVIDER = "pulumi:providers:aws"
 
 @dataclass(frozen=True, kw_only=True)
 class RecordedState:
-    """What a stack's state records: its resources, and the account its aws provider is bound to."""
+    """What a stack's state records: its resources, the account its aws provider is bound to, its profile."""
 
     resources: Mapping[ResourceKey, Recorded] = field(default_factory=dict)
     account: str | None = None
+    profile: str | None = None
 
 
 def key_of_urn(urn: str) -> ResourceKey:
@@ -48,6 +49,7 @@ def index_export(export: Mapping[str, Any]) -> RecordedState:
     resources = (export.get("deployment") or {}).get("resources") or []
     index: dict[ResourceKey, Recorded] = {}
     account: str | None = None
+    profile: str | None = None
     for resource in resources:
         if not resource.get("id") or resource.get("delete") or resource.get("pendingReplacement"):
             continue
@@ -57,12 +59,13 @@ def index_export(export: Mapping[str, Any]) -> RecordedState:
             continue
         tags = inputs.get("tags")
         origin = tags.get(TAG_ORIGIN) if isinstance(tags, dict) else None
+        profile = profile or (tags.get(TAG_PROFILE) if isinstance(tags, dict) else None)
         index[key_of_urn(resource["urn"])] = Recorded(
             id=resource["id"],
             origin=Origin(origin) if origin in set(Origin) else None,
             replacement_trigger=str(resource.get("replacementTrigger") or ""),
         )
-    return RecordedState(resources=index, account=account)
+    return RecordedState(resources=index, account=account, profile=profile)
 
 
 def _only_allowed_account(provider_inputs: Mapping[str, Any]) -> str | None:

@@ -26,9 +26,18 @@ def _ours(reader: Reader, operation: str, result: str, filter_name: str = "Filte
             found = reader.pages("ec2", operation, result, **{filter_name: filters})
         else:
             found = getattr(client, operation)(**{filter_name: filters})[result]
-        return [item for item in found if str(item.get("State", "")).lower() not in _GONE_STATES]
+        return [
+            item
+            for item in found
+            if str(item.get("State", "")).lower() not in _GONE_STATES and _carries(item, reader.profile)
+        ]
 
     return reader.once((operation,), call)
+
+
+def _carries(item: Mapping[str, Any], profile: str) -> bool:
+    tags = tag_list(item.get("Tags", []))
+    return tags.get(TAG_MANAGED_BY) == MANAGED_BY and tags.get(TAG_PROFILE) == profile
 
 
 def _by_tag(

@@ -39,6 +39,11 @@ def test_what_is_about_to_go_or_has_no_id_is_left_out(mark: dict[str, object]) -
     assert index_export({"deployment": {"resources": [{**ROLE, **mark}]}}).resources == {}
 
 
+def test_the_profile_is_the_one_in_the_tags_of_what_is_recorded() -> None:
+    tagged = {**ROLE, "inputs": {"tags": {"mlcc:profile": "demo"}}}
+    assert index_export({"deployment": {"resources": [ROLE, tagged]}}).profile == "demo"
+
+
 def test_an_empty_stack_records_nothing() -> None:
     state = index_export({"version": 3, "deployment": None})
     assert (dict(state.resources), state.account) == ({}, None)
