@@ -51,14 +51,14 @@ def life(stack: str) -> list[Act]:
             title="repair",
             story="A plain `up` finds what changed and puts it right; a policy that is not ours stays.",
             command=pulumi("up", *short),
-            shows="drift is found and mended",
+            shows="drift found and mended",
             changes_something=True,
         ),
         Act(
             title="destroy",
             story="Everything goes, in reverse order, but for what is retained on purpose.",
             command=pulumi("destroy", *short),
-            shows="nothing blocks the way down",
+            shows="nothing blocks the way",
             changes_something=True,
         ),
         Act(
@@ -66,7 +66,7 @@ def life(stack: str) -> list[Act]:
             story="The account itself is asked what of this stack is still there.",
             action=lambda _console: _orphans(stack),
             shown=f"mlcc-infra orphans {stack}",
-            shows="what is kept, and no more",
+            shows="only what is kept",
         ),
     ]
 
