@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 import threading
 import time
 import urllib.error
@@ -74,17 +72,6 @@ def test_two_clouds_share_nothing_and_one_account_has_one_cloud() -> None:
         assert Desk(again).client("ssm").describe_parameters()["Parameters"] == []
         Desk(again).client("s3").create_bucket(Bucket="the-same-name", CreateBucketConfiguration=place)
         again.stop()
-
-
-def test_a_cloud_starts_in_seconds() -> None:
-    code = (
-        "import time; began = time.monotonic()\n"
-        "from mlcc_rehearsal.cloud import Cloud, CloudOptions\n"
-        "cloud = Cloud.start(CloudOptions()); print(time.monotonic() - began); cloud.stop()"
-    )
-    ran = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
-    # Imports and a busy machine included; the promise of 1.5 s is for a machine that does nothing else.
-    assert float(ran.stdout) < 6.0, ran.stdout
 
 
 @pytest.mark.parametrize("wrong", [{"account_id": "123"}, {"speed": 0}, {"speed": -1}])
