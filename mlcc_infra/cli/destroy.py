@@ -27,11 +27,10 @@ def destroy(
     command = [pulumi_cli, "destroy", "--stack", stack, *(["--yes"] if yes else [])]
     code = run_to_end(command, environment)
     if code != 0:
-        interrupted = code in (ExitCode.INTERRUPTED, -2)
         raise CommandError(
             f"pulumi destroy of {stack} ended with exit code {code}; nothing else was deleted",
             remedy="mend what it reports above and run the same command again",
-            code=ExitCode.INTERRUPTED if interrupted else ExitCode.FAILED,
+            code=ExitCode.INTERRUPTED if code == ExitCode.INTERRUPTED else ExitCode.FAILED,
         )
     if not force_delete:
         return

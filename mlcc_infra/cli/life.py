@@ -115,5 +115,4 @@ def play_life(stack: str) -> int:
 
 
 def _exit_code(failed: Outcome) -> int:
-    interrupted = failed.code in (ExitCode.INTERRUPTED, -2)
-    return ExitCode.INTERRUPTED if interrupted else ExitCode.FAILED
+    return ExitCode.INTERRUPTED if failed.code == ExitCode.INTERRUPTED else ExitCode.FAILED

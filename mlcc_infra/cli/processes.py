@@ -6,11 +6,18 @@ import signal
 import subprocess
 from collections.abc import Mapping, Sequence
 
+from mlcc_infra.cli.exit_codes import ExitCode
+
 
 def run_to_end(command: Sequence[str], environment: Mapping[str, str] | None = None) -> int:
-    """Run a command to its end, also after ^C, which it gets as well; answers its exit code."""
-    before = signal.signal(signal.SIGINT, lambda *_: None)
+    """Run a command to its end, also after ^C, which it gets as well.
+
+    Answers its exit code; that of an interruption when it failed after one, whatever it says itself.
+    """
+    interrupts: list[int] = []
+    before = signal.signal(signal.SIGINT, lambda number, _: interrupts.append(number))
     try:
-        return subprocess.Popen(command, env=environment).wait()
+        code = subprocess.Popen(command, env=environment).wait()
     finally:
         signal.signal(signal.SIGINT, before)
+    return int(ExitCode.INTERRUPTED) if code and interrupts else code

@@ -14,6 +14,7 @@ from rich.console import Console
 
 import mlcc_infra
 from mlcc_infra.cli import acts, main, rehearse
+from mlcc_infra.cli import life as life_module
 from mlcc_infra.cli.acts import Act, Done, Outcome, duration, play, summary
 from mlcc_infra.cli.changes import read_changes
 from mlcc_infra.cli.drift import break_things
@@ -348,7 +349,8 @@ def test_an_interrupted_act_is_left_to_put_things_right() -> None:
     (outcome,) = play(
         [act("up", "sh", "-c", "kill -INT $PPID; sleep 0.5; exit 3")], Console(record=True), no_account
     )
-    assert outcome.code == 3
+    assert outcome.code == ExitCode.INTERRUPTED
+    assert outcome.seconds >= 0.5
 
 
 def test_an_acts_modelled_time_is_that_in_which_aws_had_work() -> None:
@@ -356,3 +358,15 @@ def test_an_acts_modelled_time_is_that_in_which_aws_had_work() -> None:
     (outcome,) = play([act("wait", "sleep", "0.1")], Console(record=True), lambda: next(working))
     assert outcome.modelled == 540.0
     assert outcome.seconds >= 0.1
+
+
+@pytest.mark.parametrize(("command", "code"), [("true", 0), ("exit 7", 1), ("kill -INT $PPID; exit 7", 130)])
+def test_a_life_answers_how_it_ended(
+    command: str, code: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("MLCC_REHEARSAL", "1")
+    monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:1")
+    monkeypatch.setattr(life_module, "life", lambda stack: [act("up", "sh", "-c", command)])
+    monkeypatch.setattr(life_module, "play", lambda acts, console: play(acts, console, no_account))
+    assert main.run(["demo"]) == code
+    assert ("On a real account" in capsys.readouterr().out) == (code == 0)
