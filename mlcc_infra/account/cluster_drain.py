@@ -7,6 +7,7 @@ finalizer that holds an object is named, never removed.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -211,10 +212,13 @@ class _Drain:
         return list(found.lines)
 
     def _until_gone(self, step: Callable[[ClusterApi], list[str]], deadline: clock.Deadline) -> list[str]:
-        """Do a step until it finds nothing; what it still finds when the time is over."""
+        """Do a step until it finds nothing; what it still finds when the time is over.
+
+        The last look is never the first: only after a deletion was asked for is it known what holds it.
+        """
         silence: clock.Deadline | None = None
-        while True:
-            last = deadline.expired()
+        for looks in itertools.count():
+            last = looks > 0 and deadline.expired()
             try:
                 with cluster_client.connect(self._session, self._cluster) as api:
                     blockers = step(api)
@@ -232,6 +236,7 @@ class _Drain:
                 return blockers
             self._tell(f"Waiting for {len(blockers)} to go: {'; '.join(blockers[:3])}")
             clock.sleep(min(INTERVAL_SECONDS, deadline.remaining()))
+        raise AssertionError("the looks never end by themselves")
 
     def _unasked(self, error: Exception) -> UserError:
         name = self._cluster["name"]

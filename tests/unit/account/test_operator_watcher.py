@@ -81,8 +81,15 @@ def test_an_enabled_watcher_is_seen_in_the_log(operator: Operator) -> None:
 def test_a_draining_watcher_is_waited_out_with_progress(operator: Operator) -> None:
     operator.start()
     operator.write(DRAINING)
-    operator.later(10, DRAINING, "enabling inference watcher", ENABLED)
-    said: list[str] = []
+
+    class Said(list[str]):
+        """What was said; the old watcher is gone as soon as it was told of."""
+
+        def append(self, text: str) -> None:
+            super().append(text)
+            operator.write(DRAINING, "enabling inference watcher", ENABLED)
+
+    said = Said()
     assert watch(operator, said).state == "active"
     assert said[0].endswith("the watcher of an earlier cluster of this name is still being deleted")
 
