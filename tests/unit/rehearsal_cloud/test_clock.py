@@ -55,7 +55,13 @@ def test_what_nobody_waits_for_does_not_count(clock: ModelledClock) -> None:
 
 
 def test_chains_side_by_side_count_as_the_longer_one_whenever_their_steps_begin(clock: ModelledClock) -> None:
-    clock.after(100, lambda: clock.after(100, lambda: clock.after(100, nothing)))
+    def second() -> None:
+        clock.after(100, third)
+
+    def third() -> None:
+        clock.after(100, nothing)
+
+    clock.after(100, second)
     clock.after(50, nothing)
     clock.advance(140)
     clock.after(150, nothing)  # a program was slow to ask: it could have had this from second 50 on
