@@ -18,16 +18,14 @@ GATEWAY_SINCE: Final = "v2.0.0-eksbuild.2"
 """First version that knows `inferenceGateway`; from v2.1.0 it is on unless switched off."""
 CLUSTER_ARN: Final = re.compile(r"^arn:aws[a-z\-]*:sagemaker:[a-z0-9\-]*:[0-9]{12}:cluster/[a-z0-9]{12}$")
 """A HyperPod cluster's ARN ends in an id, not in its name (botocore, ClusterArn)."""
-OWN_KEYS: Final = frozenset(
-    {
-        "executionRoleArn",
-        "tlsCertificateS3Bucket",
-        "hyperpodClusterArn",
-        "jumpstartGatedModelDownloadRoleArn",
-        "alb",
-        "keda",
-        "inferenceGateway",
-    }
+OWN_KEYS: Final = (
+    "executionRoleArn",
+    "tlsCertificateS3Bucket",
+    "hyperpodClusterArn",
+    "jumpstartGatedModelDownloadRoleArn",
+    "alb",
+    "keda",
+    "inferenceGateway",
 )
 """Keys that this product sets; a profile's additional configuration may not."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Final, Literal
+from typing import Annotated, Final, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
@@ -24,7 +24,7 @@ class Part(BaseModel):
 
 
 Target = Literal["vanilla-eks", "hyperpod-eks", "operator-only"]
-TARGETS: Final[tuple[Target, ...]] = ("vanilla-eks", "hyperpod-eks", "operator-only")
+TARGETS: Final[tuple[Target, ...]] = get_args(Target)
 
 Kind = Literal[
     "role",
@@ -43,24 +43,10 @@ Kind = Literal[
 ]
 """The kinds of things that can be adopted, as ``mlcc:adopt`` and ``mlcc:own`` name them."""
 
-KINDS: Final[tuple[Kind, ...]] = (
-    "role",
-    "policy",
-    "oidc-provider",
-    "network",
-    "cluster",
-    "node-group",
-    "fargate-profile",
-    "addon",
-    "access-entry",
-    "bucket",
-    "stack",
-    "hyperpod-cluster",
-    "parameter",
-)
+KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
 
 AdoptMode = Literal["auto", "never", "required"]
-ADOPT_MODES: Final[tuple[AdoptMode, ...]] = ("auto", "never", "required")
+ADOPT_MODES: Final[tuple[AdoptMode, ...]] = get_args(AdoptMode)
 
 SubnetId = Annotated[str, Field(pattern=r"^subnet-[0-9a-f]{8,17}$")]
 VpcId = Annotated[str, Field(pattern=r"^vpc-[0-9a-f]{8,17}$")]

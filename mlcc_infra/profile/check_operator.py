@@ -7,6 +7,7 @@ from typing import Final
 
 from mlcc_infra import versions
 from mlcc_infra.naming import Names
+from mlcc_infra.operator_configuration import GATEWAY_SINCE, OWN_KEYS, knows_gateway
 from mlcc_infra.profile.check_eks import check_addon_versions, null_values
 from mlcc_infra.profile.checks import Findings
 from mlcc_infra.profile.eks import Addon
@@ -15,17 +16,6 @@ from mlcc_infra.profile.problems import closest, remove_command, set_command
 EXECUTION_ROLE_PREFIX: Final = "SageMakerHyperPodInference"
 TLS_BUCKET_PREFIX: Final = "hyperpod-tls"
 _CLUSTER_ARN_FROM: Final = versions.addon_version_key("v1.2.0-eksbuild.1")
-_GATEWAY_FROM: Final = versions.addon_version_key("v2.0.0-eksbuild.2")
-OWN_CONFIGURATION: Final = (
-    "executionRoleArn",
-    "tlsCertificateS3Bucket",
-    "hyperpodClusterArn",
-    "jumpstartGatedModelDownloadRoleArn",
-    "alb",
-    "keda",
-    "inferenceGateway",
-)
-"""Configuration keys that this product sets from the profile."""
 FREE_CONFIGURATION: Final = ("affinity", "nodeSelector", "tolerations", "inferenceOperator")
 """Configuration keys that AWS's chart or docs name besides; the live schema decides at deployment."""
 
@@ -98,8 +88,8 @@ def check_operator_version(findings: Findings) -> None:
         findings.refuse(key, operator.version, found, command)
         return
     number = versions.addon_version_key(operator.version)
-    if operator.gateway.enabled and number < _GATEWAY_FROM:
-        found = f"the inference gateway with add-on {operator.version}; it came with v2.0.0-eksbuild.2"
+    if operator.gateway.enabled and not knows_gateway(operator.version):
+        found = f"the inference gateway with add-on {operator.version}; it came with {GATEWAY_SINCE}"
         command = set_command(key, versions.OPERATOR_ADDON, stack=findings.stack)
         findings.refuse("mlcc:operator.gateway.enabled", True, found, command)
     if number < _CLUSTER_ARN_FROM:
@@ -179,11 +169,11 @@ def check_configuration(findings: Findings) -> None:
     configuration = findings.profile.operator.configuration
     for name, value in configuration.items():
         key = f"mlcc:operator.configuration.{name}"
-        if name in OWN_CONFIGURATION:
+        if name in OWN_KEYS:
             found = "a configuration key that this product sets from the other keys of mlcc:operator"
             findings.refuse(key, value, found, remove_command(key, stack=findings.stack))
         elif name not in FREE_CONFIGURATION:
-            hint = closest(name, (*FREE_CONFIGURATION, *OWN_CONFIGURATION))
+            hint = closest(name, (*FREE_CONFIGURATION, *OWN_KEYS))
             found = f"no configuration key of the add-on{hint}"
             findings.refuse(key, value, found, f"known keys: {', '.join(FREE_CONFIGURATION)}")
         for reason in null_values(value):

@@ -20,11 +20,11 @@ from mlcc_infra.targets.hyperpod_eks_plan import (
     MODULE,
     NATIVE,
     OUTPUTS,
-    ROLE_OUTPUTS,
     ROLES,
     HyperPodEksPlan,
 )
 from mlcc_infra.targets.operator_stage import OperatorCluster, OperatorStage, create_operator_stage
+from mlcc_infra.targets.publishing import publish
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -114,14 +114,12 @@ def create_hyperpod_eks(
             options=options,
         )
     values = _published_values(roles, native, operator, plan)
-    outputs = PublishedOutputs(
+    outputs = publish(
         OUTPUTS,
         PublishedOutputsArgs(module=MODULE, values={key: values[key] for key in plan.published}),
         context=context,
-        opts=options,
+        options=options,
     )
-    for key in plan.published:
-        pulumi.export(f"{MODULE}.{key}", values[key])
     return HyperPodEksResources(
         roles=roles,
         native=native,
@@ -149,14 +147,4 @@ def _published_values(
         "HyperPodClusterName": native.cluster_name,
         "TemplateDigest": pulumi.Output.from_input(plan.template_digest),
     }
-    return values | (operator_values(operator) if operator else {})
-
-
-def operator_values(operator: OperatorStage) -> dict[str, pulumi.Output[str]]:
-    """Published values of an operator: its state, bucket and the roles it uses."""
-    values = operator.published()
-    for role, key in ROLE_OUTPUTS.items():
-        arn = operator.operator.role_arn(role)
-        if arn is not None:
-            values[key] = arn
-    return values
+    return values | (operator.published() if operator else {})

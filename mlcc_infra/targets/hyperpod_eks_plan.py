@@ -13,13 +13,6 @@ from mlcc_infra.account.lookups.eks import describe_cluster
 from mlcc_infra.account.preflight import Check, CheckResult
 from mlcc_infra.account.zones import choose_zones
 from mlcc_infra.components.hyperpod_native import STACK, wanted_hyperpod_native
-from mlcc_infra.components.inference_operator import (
-    ALB_ROLE,
-    EXECUTION_ROLE,
-    FSX_CSI_ROLE,
-    KEDA_ROLE,
-    S3_CSI_ROLE,
-)
 from mlcc_infra.components.published_outputs import wanted_outputs
 from mlcc_infra.components.service_roles import ServiceRolesArgs, wanted_service_roles
 from mlcc_infra.errors import UserError
@@ -53,14 +46,6 @@ ALWAYS_PUBLISHED = (
     "HyperPodClusterName",
     "TemplateDigest",
 )
-OPERATOR_PUBLISHED = ("InferenceOperatorStatus", "TlsBucketName")
-ROLE_OUTPUTS = {
-    EXECUTION_ROLE: "HyperpodInferenceRoleArn",
-    ALB_ROLE: "AlbControllerRoleArn",
-    KEDA_ROLE: "KedaOperatorRoleArn",
-    S3_CSI_ROLE: "S3CsiRoleArn",
-    FSX_CSI_ROLE: "FsxCsiRoleArn",
-}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -119,7 +104,7 @@ def plan_hyperpod_eks(survey: Survey) -> HyperPodEksPlan:
             made=prerequisites_by_template(_parameters_of_stack(survey) or parameters, region=profile.region),
         )
     admins, admin_results = resolve_admins(survey.reader, profile.admins, survey.identity.account)
-    published = published_keys(operator)
+    published = (*ALWAYS_PUBLISHED, *(operator.published if operator else ()))
     url = profile_template_url(profile)
     reader = survey.reader
     dead = hyperpod_checks.dead_stack_id(reader, names.hyperpod_stack)
@@ -173,18 +158,6 @@ def plan_hyperpod_eks(survey: Survey) -> HyperPodEksPlan:
             *(operator.checks if operator else ()),
         ),
         results=(*admin_results, *(operator.results if operator else ())),
-    )
-
-
-def published_keys(operator: OperatorPlan | None) -> tuple[str, ...]:
-    """Keys that the target publishes: without the operator, those of the clusters."""
-    if operator is None:
-        return ALWAYS_PUBLISHED
-    made = {plan.key for plan in operator.roles}
-    return (
-        *ALWAYS_PUBLISHED,
-        *OPERATOR_PUBLISHED,
-        *(key for role, key in ROLE_OUTPUTS.items() if role in made),
     )
 
 

@@ -9,9 +9,9 @@ import pulumi
 from mlcc_infra.components.base import StackContext
 from mlcc_infra.components.published_outputs import PublishedOutputs, PublishedOutputsArgs
 from mlcc_infra.profile import Profile
-from mlcc_infra.targets.hyperpod_eks import operator_values
 from mlcc_infra.targets.operator_only_plan import MODULE, OUTPUTS, OperatorOnlyPlan
 from mlcc_infra.targets.operator_stage import OperatorCluster, OperatorStage, create_operator_stage
+from mlcc_infra.targets.publishing import publish
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,15 +46,11 @@ def create_operator_only(
         "HyperPodClusterArn": plan.hyperpod_cluster_arn,
         "HyperPodClusterName": plan.hyperpod_cluster_name,
     }
-    values = operator_values(operator) | {
-        key: pulumi.Output.from_input(value) for key, value in known.items()
-    }
-    outputs = PublishedOutputs(
+    values = operator.published() | {key: pulumi.Output.from_input(value) for key, value in known.items()}
+    outputs = publish(
         OUTPUTS,
         PublishedOutputsArgs(module=MODULE, values={key: values[key] for key in plan.published}),
         context=context,
-        opts=options,
+        options=options,
     )
-    for key in plan.published:
-        pulumi.export(f"{MODULE}.{key}", values[key])
     return OperatorOnlyResources(operator=operator, outputs=outputs)

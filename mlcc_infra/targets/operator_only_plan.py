@@ -15,7 +15,6 @@ from mlcc_infra.account.reader import Reader, error_code
 from mlcc_infra.components.published_outputs import wanted_outputs
 from mlcc_infra.errors import UserError
 from mlcc_infra.profile.operator import Cluster
-from mlcc_infra.targets.hyperpod_eks_plan import OPERATOR_PUBLISHED, ROLE_OUTPUTS
 from mlcc_infra.targets.operator_plan import OperatorPlan, plan_operator
 from mlcc_infra.targets.survey import Survey
 
@@ -62,12 +61,7 @@ def plan_operator_only(survey: Survey) -> OperatorOnlyPlan:
     eks = _eks_cluster(survey.reader, chosen)
     hyperpod = _hyperpod_cluster(survey.reader, chosen)
     operator = plan_operator(survey, cluster=chosen.eks_cluster_name, kubernetes=str(eks["version"]))
-    made = {plan.key for plan in operator.roles}
-    published = (
-        *CLUSTER_PUBLISHED,
-        *OPERATOR_PUBLISHED,
-        *(key for role, key in ROLE_OUTPUTS.items() if role in made),
-    )
+    published = (*CLUSTER_PUBLISHED, *operator.published)
     return OperatorOnlyPlan(
         eks_cluster_name=chosen.eks_cluster_name,
         eks_cluster_arn=eks["arn"],

@@ -42,6 +42,14 @@ from mlcc_infra.template.made import Prerequisites
 
 OPERATOR = "operator"
 NOTHING_MADE = Prerequisites(oidc_provider=False, addons=frozenset(), operator=False)
+ROLE_OUTPUTS = {
+    EXECUTION_ROLE: "HyperpodInferenceRoleArn",
+    ALB_ROLE: "AlbControllerRoleArn",
+    KEDA_ROLE: "KedaOperatorRoleArn",
+    S3_CSI_ROLE: "S3CsiRoleArn",
+    FSX_CSI_ROLE: "FsxCsiRoleArn",
+}
+"""Keys under which the ARNs of the operator's roles are published."""
 PREREQUISITES = ("cert-manager", "metrics-server", "aws-mountpoint-s3-csi-driver", "aws-fsx-csi-driver")
 
 
@@ -59,6 +67,13 @@ class OperatorPlan:
     wanted: tuple[Wanted, ...]
     checks: tuple[Check, ...]
     results: tuple[CheckResult, ...]
+
+    @property
+    def published(self) -> tuple[str, ...]:
+        """Keys that are published of it: its state, its bucket, and the roles that are made."""
+        made = {plan.key for plan in self.roles}
+        roles = (key for role, key in ROLE_OUTPUTS.items() if role in made)
+        return ("InferenceOperatorStatus", "TlsBucketName", *roles)
 
 
 def plan_operator(

@@ -12,7 +12,7 @@ from mlcc_infra.components.cluster_drain import ClusterDrain, ClusterDrainArgs
 from mlcc_infra.components.inference_operator import InferenceOperatorAddon, InferenceOperatorArgs
 from mlcc_infra.components.operator_ready import OperatorReady, OperatorReadyArgs
 from mlcc_infra.profile import Profile
-from mlcc_infra.targets.operator_plan import OPERATOR, OperatorPlan
+from mlcc_infra.targets.operator_plan import OPERATOR, ROLE_OUTPUTS, OperatorPlan
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,11 +33,16 @@ class OperatorStage:
     drain: ClusterDrain
 
     def published(self) -> dict[str, pulumi.Output[str]]:
-        """Published values that the operator knows, by key."""
-        return {
+        """Values of the keys that the operator's plan publishes: its state, bucket and roles."""
+        values = {
             "InferenceOperatorStatus": self.ready.state,
             "TlsBucketName": self.operator.resources.tls_bucket.bucket.bucket,
         }
+        for role, key in ROLE_OUTPUTS.items():
+            arn = self.operator.role_arn(role)
+            if arn is not None:
+                values[key] = arn
+        return values
 
 
 def _provider_arn(issuer: pulumi.Input[str], context: StackContext) -> pulumi.Output[str]:

@@ -14,6 +14,7 @@ from mlcc_infra.components.published_outputs import PublishedOutputs, PublishedO
 from mlcc_infra.components.service_account_role import ServiceAccountRole, ServiceAccountRoleArgs
 from mlcc_infra.components.service_roles import ServiceRoles
 from mlcc_infra.profile import Profile
+from mlcc_infra.targets.publishing import publish
 from mlcc_infra.targets.vanilla_eks_plan import (
     ALB_ROLE,
     BASE,
@@ -89,14 +90,12 @@ def create_vanilla_eks(
         opts=pulumi.ResourceOptions(parent=base, depends_on=[*_running(base), *([charts] if charts else [])]),
     )
     values = _published_values(roles, base, account_roles)
-    outputs = PublishedOutputs(
+    outputs = publish(
         OUTPUTS,
         PublishedOutputsArgs(module=MODULE, values={key: values[key] for key in plan.published}),
         context=context,
-        opts=options,
+        options=options,
     )
-    for key in plan.published:
-        pulumi.export(f"eks.{key}", values[key])
     pulumi.export("eks.kubeconfig", base.kubeconfig)
     return VanillaEksResources(
         roles=roles,
