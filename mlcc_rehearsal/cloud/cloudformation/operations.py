@@ -1,29 +1,20 @@
-"""The table of operations: each module adds its own with :func:`operation`."""
+"""The table of operations: each module adds its own with :func:`operation`.
+
+An operation answers None for what is moto's to answer.
+"""
 
 from __future__ import annotations
 
-import base64
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from mlcc_rehearsal.cloud.errors import AwsError
+from mlcc_rehearsal.cloud.operations import OperationTable, page_from
 
 if TYPE_CHECKING:
     from mlcc_rehearsal.cloud.cloudformation.models import RehearsedCloudFormationBackend
 
-Handler = Callable[["RehearsedCloudFormationBackend", dict[str, Any]], "dict[str, Any] | None"]
-
-OPERATIONS: dict[str, Handler] = {}
-
-
-def operation(name: str) -> Callable[[Handler], Handler]:
-    """Register a function as the operation ``name``; it answers None for what is moto's to answer."""
-
-    def register(handler: Handler) -> Handler:
-        OPERATIONS[name] = handler
-        return handler
-
-    return register
+OPERATIONS: OperationTable[RehearsedCloudFormationBackend, dict[str, Any] | None] = OperationTable()
+operation = OPERATIONS.operation
 
 
 def page(items: list[Any], parameters: dict[str, Any], key: str, size: int = 100) -> dict[str, Any]:
@@ -31,12 +22,11 @@ def page(items: list[Any], parameters: dict[str, Any], key: str, size: int = 100
 
     :raises AwsError: ValidationError for a token that this API did not give out.
     """
-    token = parameters.get("NextToken")
-    try:
-        start = int(base64.b64decode(token)) if token else 0
-    except ValueError as wrong:
-        raise AwsError("ValidationError", "Invalid NextToken", status=400) from wrong
-    answer: dict[str, Any] = {key: items[start : start + size]}
-    if start + size < len(items):
-        answer["NextToken"] = base64.b64encode(str(start + size).encode()).decode()
-    return answer
+    return page_from(
+        items,
+        key,
+        token=parameters.get("NextToken"),
+        size=size,
+        next_key="NextToken",
+        refusal=AwsError("ValidationError", "Invalid NextToken", status=400),
+    )

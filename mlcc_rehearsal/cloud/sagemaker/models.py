@@ -113,6 +113,10 @@ class HyperPodCluster:
         arn = ((self.settings.get("Orchestrator") or {}).get("Eks") or {}).get("ClusterArn")
         return str(arn) if arn else None
 
+    def group_of(self, node_id: str) -> Group | None:
+        """The group that an instance is in."""
+        return next((group for group in self.groups.values() if node_id in group.nodes), None)
+
     @property
     def deep_health_checks_run(self) -> bool:
         """Whether a node is in its deep health checks."""

@@ -2,28 +2,16 @@
 
 from __future__ import annotations
 
-import base64
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from mlcc_rehearsal.cloud.operations import OperationTable, page_from
 from mlcc_rehearsal.cloud.sagemaker.errors import ValidationException
 
 if TYPE_CHECKING:
     from mlcc_rehearsal.cloud.sagemaker.models import RehearsedSageMakerBackend
 
-Handler = Callable[["RehearsedSageMakerBackend", dict[str, Any]], dict[str, Any]]
-
-OPERATIONS: dict[str, Handler] = {}
-
-
-def operation(name: str) -> Callable[[Handler], Handler]:
-    """Register a function as the operation ``name``: parameters in, answer out, as in its model."""
-
-    def register(handler: Handler) -> Handler:
-        OPERATIONS[name] = handler
-        return handler
-
-    return register
+OPERATIONS: OperationTable[RehearsedSageMakerBackend, dict[str, Any]] = OperationTable()
+operation = OPERATIONS.operation
 
 
 def page(items: list[Any], parameters: dict[str, Any], key: str, *, default: int = 100) -> dict[str, Any]:
@@ -31,13 +19,11 @@ def page(items: list[Any], parameters: dict[str, Any], key: str, *, default: int
 
     :raises ValidationException: for a token that this API did not give out.
     """
-    size = int(parameters.get("MaxResults") or default)
-    token = parameters.get("NextToken")
-    try:
-        start = int(base64.b64decode(token)) if token else 0
-    except ValueError as wrong:
-        raise ValidationException("Invalid pagination token") from wrong
-    answer: dict[str, Any] = {key: items[start : start + size]}
-    if start + size < len(items):
-        answer["NextToken"] = base64.b64encode(str(start + size).encode()).decode()
-    return answer
+    return page_from(
+        items,
+        key,
+        token=parameters.get("NextToken"),
+        size=int(parameters.get("MaxResults") or default),
+        next_key="NextToken",
+        refusal=ValidationException("Invalid pagination token"),
+    )

@@ -159,7 +159,7 @@ def batch_delete_cluster_nodes(
     successful: list[str] = []
     failed: list[dict[str, str]] = []
     for node_id in parameters.get("NodeIds") or []:
-        group = next((each for each in cluster.groups.values() if node_id in each.nodes), None)
+        group = cluster.group_of(node_id)
         if group is None:
             failed.append(
                 {"Code": "NodeIdNotFound", "Message": f"Node {node_id} not found.", "NodeId": node_id}
@@ -185,7 +185,7 @@ def batch_replace_cluster_nodes(
     successful: list[str] = []
     failed: list[dict[str, str]] = []
     for node_id in parameters.get("NodeIds") or []:
-        group = next((each for each in cluster.groups.values() if node_id in each.nodes), None)
+        group = cluster.group_of(node_id)
         if group is None:
             message = f"Instance {node_id} not found."
             failed.append({"NodeId": node_id, "ErrorCode": "InstanceIdNotFound", "Message": message})
