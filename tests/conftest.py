@@ -1,4 +1,4 @@
-"""What the tests share. `unit`: no engine; `engine`: the real one; `field`: one for each field report."""
+"""What the tests share. `unit`: no engine; `engine`: the real one; `field`: field reports that need none."""
 
 import contextlib
 import os
