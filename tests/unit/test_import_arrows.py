@@ -52,7 +52,6 @@ def offenders(package: str, forbidden: tuple[str, ...], *, at_the_top: bool = Fa
     return [
         f"{path.relative_to(ROOT)} imports {name}"
         for path in modules(package)
-        if path.is_file()
         for name in sorted(imports_of(path, at_the_top=at_the_top))
         if any(name == banned or name.startswith(f"{banned}.") for banned in forbidden)
     ]

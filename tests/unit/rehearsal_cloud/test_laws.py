@@ -7,17 +7,17 @@ from pathlib import Path
 
 import pytest
 
-from mlcc_rehearsal.cloud import laws, laws_operator
+from mlcc_rehearsal.cloud import laws, laws_hyperpod, laws_operator
 from mlcc_rehearsal.cloud.__main__ import main
 from mlcc_rehearsal.cloud.durations import DURATIONS
 
 PACKAGE = Path(laws.__file__).parent
-_LISTS = ("laws.py", "laws_operator.py")
+_LISTS = ("laws.py", "laws_operator.py", "laws_hyperpod.py")
 CODE = "\n".join(path.read_text() for path in PACKAGE.rglob("*.py") if path.name not in _LISTS)
 TESTS = "\n".join(path.read_text() for path in Path(__file__).parent.glob("test_*.py"))
 CONSTANTS = {
-    name: law
-    for module in (laws, laws_operator)
+    name: (module.__name__.rpartition(".")[2], law)
+    for module in (laws, laws_operator, laws_hyperpod)
     for name, law in vars(module).items()
     if isinstance(law, laws.Law)
 }
@@ -25,10 +25,11 @@ CONSTANTS = {
 
 @pytest.mark.parametrize("name", sorted(CONSTANTS))
 def test_a_law_has_a_source_is_applied_and_is_tested(name: str) -> None:
-    law = CONSTANTS[name]
+    module, law = CONSTANTS[name]
     assert law.source.strip()
     assert law.statement.endswith(".")
-    applied = f"laws.{name}" in CODE or f"laws_operator.{name}" in CODE or f'"{law.name}"' in CODE
+    assert laws.LAWS[law.name] is law
+    applied = f"{module}.{name}" in CODE or f'"{law.name}"' in CODE
     assert applied, f"{law.name} is listed and nowhere applied"
     assert law.name in TESTS, f"{law.name} has no test"
 

@@ -126,13 +126,6 @@ def test_references_of_the_schema_lead_somewhere() -> None:
     assert names <= set(schema["$defs"])
 
 
-def test_the_stack_files_of_the_checkout_follow_the_schema() -> None:
-    jsonschema = pytest.importorskip("jsonschema")
-    yaml = pytest.importorskip("yaml")
-    for file in sorted((PROJECT / "stacks").glob("Pulumi.*.yaml")):
-        jsonschema.validate(yaml.safe_load(file.read_text()), profile_schema())
-
-
 def test_without_the_extra_the_remedy_is_one_command(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rehearse, "_REQUIRED", ("json", "a_package_nobody_has"))
     with pytest.raises(CommandError, match=r"pip install 'mlcc-infra\[rehearsal\]'") as raised:
