@@ -239,7 +239,12 @@ def test_rule_19_teardown_begins_with_what_users_made(demo_life: Life) -> None:
     assert len(drains) == 2
     outlived = set().union(*(before(demo_life, "up", drain) for drain in drains))
     assert {"operator-addon", "operator-ready"} <= outlived
-    # The load balancers of both clusters are gone before a controller or an add-on is.
+    # Each drain depends on what has to live while it works, and so is destroyed before that.
+    by_name = {drain["urn"].rsplit("::", 1)[1]: drain for drain in drains}
+    assert set(by_name) == {"eks-drain", "operator-drain"}
+    assert "eks-charts-aws-load-balancer-controller" in before(demo_life, "up", by_name["eks-drain"])
+    assert {"operator-addon", "operator-ready"} <= before(demo_life, "up", by_name["operator-drain"])
+    # As the engine reports it: no controller and no add-on begins to go before a drain is over.
     lines = demo_life.acts["destroy"]["output"].splitlines()
     drained = [at for at, line in enumerate(lines) if "ClusterDrain" in line and " deleted (" in line]
     later = [
