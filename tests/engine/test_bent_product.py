@@ -49,7 +49,7 @@ BENDS = (
     Bend(
         law="eks-cluster-role-grants",
         changes=((SERVICE_ROLES, '("AmazonEKSClusterPolicy",)', '("AmazonSSMManagedInstanceCore",)'),),
-        words=("InvalidParameterException",),
+        words=("InvalidParameterException", "doesn't have the Amazon EKS Managed Policies"),
     ),
     Bend(
         law="eks-node-role-grants",
@@ -127,7 +127,7 @@ BENDS = (
             ),
             (STACK, "  mlcc:eks:\n", "  mlcc:eks:\n    fargateNamespaces: [kube-system]\n"),
         ),
-        words=("InvalidParameterException", "fargate"),
+        words=("InvalidParameterException", "Misconfigured PodExecutionRole Trust Policy"),
     ),
     Bend(
         law="ssm-parameter-value",
@@ -138,7 +138,7 @@ BENDS = (
                 '        "VpcId": base.vpc_id.apply(lambda _: ""),\n',
             ),
         ),
-        words=("ValidationException",),
+        words=("ValidationException", "must have length greater than or equal to 1"),
     ),
 )
 
