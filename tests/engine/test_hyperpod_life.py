@@ -82,9 +82,6 @@ class TestWithoutAnyGpu:
             assert f"Instance group {group} is waiting for capacity: 0 of 1 instances run" in line
             assert "sufficient capacity" in line
 
-    def test_a_group_that_still_waits_is_no_change(self, hyperpod_life: Life) -> None:
-        assert hyperpod_life.acts["no-op up"]["code"] == 0
-
 
 class TestFrozenSettings:
     """Zones, version and node recovery of the profile change together with its instance groups."""
