@@ -108,13 +108,8 @@ def create_access_entry(eks: EksBackend, parameters: dict[str, Any]) -> dict[str
     if principal in cluster.access_entries:
         message = "The specified access entry resource is already in use on this cluster."
         raise laws.ENTRY_EXISTS.broken(ResourceInUseException(message, clusterName=cluster.name))
-    groups = parameters.get("kubernetesGroups")
-    if kind in _NODE_TYPES:
-        if groups or parameters.get("username"):
-            message = f"The kubernetesGroups and username parameters are not valid for type {kind}"
-            raise laws.EKS_PARAMETERS.broken(InvalidParameterException(message, clusterName=cluster.name))
-        groups = ["system:nodes"]
-    _check_groups(groups or [], cluster)
+    _check_asked(cluster, kind, parameters)
+    groups = ["system:nodes"] if kind in _NODE_TYPES else parameters.get("kubernetesGroups")
     entry = access.make_entry(
         eks,
         cluster,
@@ -127,9 +122,17 @@ def create_access_entry(eks: EksBackend, parameters: dict[str, Any]) -> dict[str
     return {"accessEntry": entry.description}
 
 
-def _check_groups(groups: list[str], cluster: Cluster) -> None:
+def _check_asked(cluster: Cluster, kind: str, parameters: dict[str, Any]) -> None:
+    """Refuse groups and a user name that the caller may not give to an entry of type ``kind``.
+
+    Source: Amazon EKS user guide, "Create access entries" (2026).
+    """
+    groups = parameters.get("kubernetesGroups") or []
+    if kind in _NODE_TYPES and (groups or parameters.get("username")):
+        message = f"The kubernetesGroups and username parameters are not valid for type {kind}"
+        raise laws.EKS_PARAMETERS.broken(InvalidParameterException(message, clusterName=cluster.name))
     for group in groups:
-        if re.match(r"(eks|aws|amazon|iam|system):", group) and group != "system:nodes":
+        if re.match(r"(eks|aws|amazon|iam|system):", group):
             message = (
                 f"The kubernetes group name {group} is invalid, it cannot start with {group.split(':')[0]}:"
             )
@@ -157,8 +160,9 @@ def update_access_entry(eks: EksBackend, parameters: dict[str, Any]) -> dict[str
     """Change the groups or the user name of a principal."""
     cluster = _cluster(eks, parameters["clusterName"])
     entry = _entry(cluster, parameters["principalArn"])
-    if parameters.get("kubernetesGroups") is not None:
-        _check_groups(parameters["kubernetesGroups"], cluster)
+    kind = entry.description["type"]
+    _check_asked(cluster, kind, parameters)
+    if parameters.get("kubernetesGroups") is not None and kind not in _NODE_TYPES:
         entry.description["kubernetesGroups"] = list(parameters["kubernetesGroups"])
     if parameters.get("username"):
         entry.description["username"] = parameters["username"]

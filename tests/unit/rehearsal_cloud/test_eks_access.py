@@ -185,6 +185,37 @@ def test_roles_of_nodes_get_their_entry_from_eks(desk: Desk, refused: Any) -> No
         desk.eks.create_access_entry(clusterName="demo", principalArn=role, type="EC2_LINUX")
 
 
+def test_nobody_gives_the_groups_that_are_eks_own(desk: Desk, refused: Any) -> None:
+    desk.cluster(desk.network(nat=False))
+    role = desk.role("admin", trust("ec2.amazonaws.com"))
+    words = "The kubernetes group name system:nodes is invalid, it cannot start with system:"
+    with refused("InvalidParameterException", "eks-parameters") as refusal:
+        desk.eks.create_access_entry(clusterName="demo", principalArn=role, kubernetesGroups=["system:nodes"])
+    assert refusal.text == words
+    desk.eks.create_access_entry(clusterName="demo", principalArn=role, kubernetesGroups=["viewers"])
+    with refused("InvalidParameterException", "eks-parameters") as refusal:
+        desk.eks.update_access_entry(clusterName="demo", principalArn=role, kubernetesGroups=["system:nodes"])
+    assert refusal.text == words
+
+
+@pytest.mark.parametrize("asked", [{"kubernetesGroups": ["viewers"]}, {"username": "somebody"}])
+def test_an_entry_of_nodes_takes_neither_groups_nor_a_name(
+    desk: Desk, refused: Any, asked: dict[str, Any]
+) -> None:
+    desk.cluster(desk.network(nat=False))
+    role = desk.node_role()
+    words = "The kubernetesGroups and username parameters are not valid for type EC2_LINUX"
+    with refused("InvalidParameterException", "eks-parameters") as refusal:
+        desk.eks.create_access_entry(clusterName="demo", principalArn=role, type="EC2_LINUX", **asked)
+    assert refusal.text == words
+    desk.eks.create_access_entry(clusterName="demo", principalArn=role, type="EC2_LINUX")
+    with refused("InvalidParameterException", "eks-parameters") as refusal:
+        desk.eks.update_access_entry(clusterName="demo", principalArn=role, **asked)
+    assert refusal.text == words
+    entry = desk.eks.describe_access_entry(clusterName="demo", principalArn=role)["accessEntry"]
+    assert entry["kubernetesGroups"] == ["system:nodes"]
+
+
 def test_access_policies_can_be_listed(desk: Desk) -> None:
     found = {each["name"]: each["arn"] for each in desk.eks.list_access_policies()["accessPolicies"]}
     assert found["AmazonEKSClusterAdminPolicy"] == ADMIN
