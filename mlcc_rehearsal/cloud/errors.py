@@ -6,6 +6,7 @@ reaches the client with the status and members that AWS gives it.
 
 from __future__ import annotations
 
+import json
 import warnings
 from typing import Any
 
@@ -41,8 +42,8 @@ def render(service: str, error: ServiceException) -> tuple[int, dict[str, str], 
         del unknown
         model = None
     if model is None:
-        body = f'{{"__type":"{error.code}","message":"{error.message}"}}'.encode()
-        return 400, {"Content-Type": "application/json"}, body
+        body = json.dumps({"__type": error.code, "message": error.message}).encode()
+        return getattr(error, "http_status", None) or 400, {"Content-Type": "application/json"}, body
     serializer = get_serializer_class(model.service_name, str(model.protocol))(
         operation_model=OperationModel({}, model)
     )

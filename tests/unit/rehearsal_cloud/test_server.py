@@ -17,6 +17,7 @@ from botocore.exceptions import ClientError
 
 from mlcc_rehearsal.cloud import Cloud, CloudOptions
 from mlcc_rehearsal.cloud.clock import ModelledClock
+from mlcc_rehearsal.cloud.errors import AwsError, render
 from mlcc_rehearsal.cloud.faults import Faults, parse
 from mlcc_rehearsal.cloud.requests import NamedRequest
 from tests.unit.rehearsal_cloud.conftest import Desk
@@ -290,3 +291,11 @@ def test_a_presigned_identity_call_is_answered(desk: Desk) -> None:
     url = sts.generate_presigned_url("get_caller_identity", HttpMethod="GET")
     with urllib.request.urlopen(url, timeout=10) as answer:
         assert b"user/rehearsal-operator" in answer.read()
+
+
+def test_a_refusal_by_a_service_that_botocore_does_not_know_is_json_with_its_own_status() -> None:
+    error = AwsError("AccessDeniedException", 'no "quotes" \\ are lost', status=403)
+    status, headers, body = render("no-such-service", error)
+    assert (status, headers["Content-Type"]) == (403, "application/json")
+    assert json.loads(body) == {"__type": "AccessDeniedException", "message": 'no "quotes" \\ are lost'}
+    assert render("no-such-service", AwsError("Throttling", "slow down"))[0] == 400
