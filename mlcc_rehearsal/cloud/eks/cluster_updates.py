@@ -7,7 +7,7 @@ from typing import Any
 
 from mlcc_rehearsal.cloud import laws
 from mlcc_rehearsal.cloud.eks import access
-from mlcc_rehearsal.cloud.eks.clusters import logging_of
+from mlcc_rehearsal.cloud.eks.clusters import log_types, logging_of, logs, write_logs
 from mlcc_rehearsal.cloud.eks.errors import InvalidParameterException, ResourceInUseException
 from mlcc_rehearsal.cloud.eks.models import Cluster, EksBackend
 from mlcc_rehearsal.cloud.eks.operations import operation
@@ -196,20 +196,18 @@ def _change_access_config(eks: EksBackend, cluster: Cluster, asked: dict[str, An
 
 def _change_logging(eks: EksBackend, cluster: Cluster, asked: dict[str, Any]) -> dict[str, Any]:
     require_quiet(cluster, "LoggingUpdate")
-    enabled = {
-        t for s in cluster.description["logging"]["clusterLogging"] if s["enabled"] for t in s["types"]
-    }
-    after = set(enabled)
-    for setup in asked.get("clusterLogging") or []:
-        types = set(setup.get("types") or [])
-        after = after | types if setup.get("enabled") else after - types
+    enabled = log_types(cluster.description["logging"])
+    after = log_types(asked, enabled)
     if after == enabled:
         message = "No changes needed for the logging config provided"
         raise laws.ONE_UPDATE.broken(InvalidParameterException(message, clusterName=cluster.name))
     new = logging_of(after)
 
     def change() -> None:
+        silent = not logs(cluster)
         cluster.description["logging"] = new
+        if silent:
+            write_logs(eks, cluster)
 
     return _begin(eks, cluster, "LoggingUpdate", {"ClusterLogging": new}, "eks.cluster.update_config", change)
 

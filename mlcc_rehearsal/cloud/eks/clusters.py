@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 import secrets
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from mlcc_rehearsal.cloud import durations, laws, log_groups
@@ -56,7 +57,7 @@ def create_cluster(eks: EksBackend, parameters: dict[str, Any]) -> dict[str, Any
         "roleArn": parameters["roleArn"],
         "resourcesVpcConfig": _vpc_config(network, vpc_id),
         "kubernetesNetworkConfig": _network_config(parameters.get("kubernetesNetworkConfig") or {}, name),
-        "logging": _logging(parameters.get("logging")),
+        "logging": logging_of(log_types(parameters.get("logging") or {})),
         "status": "CREATING",
         "certificateAuthority": {},
         "platformVersion": PLATFORM,
@@ -91,26 +92,26 @@ def _become_active(eks: EksBackend, cluster: Cluster) -> None:
     control_plane.start(eks, cluster)
     access.bootstrap(eks, cluster)
     cluster.description["status"] = "ACTIVE"
-    _write_logs(eks, cluster)
+    write_logs(eks, cluster)
 
 
-def _write_logs(eks: EksBackend, cluster: Cluster) -> None:
-    """A control plane that logs has its log group for as long as it is there, and a moment longer.
+def write_logs(eks: EksBackend, cluster: Cluster) -> None:
+    """A control plane has its log group for as long as it is there and logs, and a moment longer.
 
     Source: Amazon EKS user guide, 'Send control plane logs to CloudWatch Logs'.
     """
-    if _logs(cluster):
+    if logs(cluster):
         log_groups.keep_writing(
             eks.account,
             eks.region_name,
             f"/aws/eks/{cluster.name}/cluster",
-            lambda: eks.clusters.get(cluster.name) is cluster,
+            lambda: eks.clusters.get(cluster.name) is cluster and logs(cluster),
         )
 
 
-def _logs(cluster: Cluster) -> bool:
-    setups = cluster.description["logging"]["clusterLogging"]
-    return any(setup["enabled"] and setup["types"] for setup in setups)
+def logs(cluster: Cluster) -> bool:
+    """Whether any log type of the control plane is on."""
+    return bool(log_types(cluster.description["logging"]))
 
 
 def _access_config(name: str, asked: dict[str, Any]) -> dict[str, Any]:
@@ -153,12 +154,13 @@ def _network_config(asked: dict[str, Any], name: str) -> dict[str, Any]:
     return answer
 
 
-def _logging(asked: dict[str, Any] | None) -> dict[str, Any]:
-    enabled: set[str] = set()
-    for setup in (asked or {}).get("clusterLogging") or []:
+def log_types(asked: Mapping[str, Any], before: Iterable[str] = ()) -> set[str]:
+    """The log types that are on once ``asked``, in the API's form, is done to those that were on before."""
+    enabled = set(before)
+    for setup in asked.get("clusterLogging") or []:
         types = set(setup.get("types") or [])
         enabled = enabled | types if setup.get("enabled") else enabled - types
-    return logging_of(enabled)
+    return enabled
 
 
 def logging_of(enabled: set[str]) -> dict[str, Any]:
@@ -216,5 +218,5 @@ def _vanish(eks: EksBackend, cluster: Cluster) -> None:
     control_plane.stop(eks, cluster)
     if eks.clusters.get(cluster.name) is cluster:
         del eks.clusters[cluster.name]
-    if _logs(cluster):
+    if logs(cluster):
         log_groups.write_last(eks.account, eks.region_name, f"/aws/eks/{cluster.name}/cluster")

@@ -186,6 +186,32 @@ def test_deletion_protection_holds_until_it_is_off(desk: Desk, refused: Any) -> 
     desk.eks.delete_cluster(name="demo")
 
 
+def test_the_control_plane_writes_its_log_group_while_logging_is_on(desk: Desk) -> None:
+    desk.cluster(desk.network(nat=False))
+    logs, name = desk.client("logs"), "/aws/eks/demo/cluster"
+
+    def switch(*, enabled: bool) -> None:
+        setup = {"types": ["api", "audit"], "enabled": enabled}
+        desk.eks.update_cluster_config(name="demo", logging={"clusterLogging": [setup]})
+        desk.pass_time(120)
+
+    def groups() -> list[str]:
+        return [each["logGroupName"] for each in logs.describe_log_groups()["logGroups"]]
+
+    assert groups() == []
+    switch(enabled=True)
+    assert groups() == [name]
+    logs.delete_log_group(logGroupName=name)
+    desk.pass_time(120)
+    assert groups() == [name], "the control plane writes again"
+    switch(enabled=False)
+    logs.delete_log_group(logGroupName=name)
+    desk.pass_time(120)
+    assert groups() == [], "nothing writes any more"
+    switch(enabled=True)
+    assert groups() == [name]
+
+
 def test_one_request_changes_one_kind_of_thing(desk: Desk, refused: Any) -> None:
     desk.cluster(desk.network(nat=False))
     logging = {"clusterLogging": [{"types": ["api"], "enabled": True}]}
