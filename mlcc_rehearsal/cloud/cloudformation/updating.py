@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import copy
 import dataclasses
-import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -140,15 +139,12 @@ def denied(policy: str | None, difference: Difference) -> str | None:
     """
     if policy is None or difference.action == "Add":
         return None
-    statements = [
-        {**statement, "Condition": _conditions(statement)} for statement in json.loads(policy)["Statement"]
-    ]
     request = Request(
         difference.policy_action,
         f"LogicalResourceId/{difference.name}",
         {"ResourceType": difference.type},
     )
-    result = evaluate([{"Statement": statements}], request)
+    result = evaluate([policy], request)
     if result.decision is Decision.ALLOWED:
         return None
     which = (
@@ -156,11 +152,6 @@ def denied(policy: str | None, difference: Difference) -> str | None:
     )
     action = difference.policy_action
     return f"Action denied by stack policy: {which} [{action}] for resource [{difference.name}]"
-
-
-def _conditions(statement: Mapping[str, Any]) -> Mapping[str, Any]:
-    conditions: Mapping[str, Any] = statement.get("Condition") or {}
-    return conditions
 
 
 # --- doing it --------------------------------------------------------------------------------------------
