@@ -26,6 +26,8 @@ TOKEN_SECONDS = 14 * 60
 _SIGNED_SECONDS = 60
 _EXEC_VERSIONS = ("v1alpha1", "v1beta1", "v1")
 _GLOBAL_FLAGS = frozenset({"--no-cli-pager", "--no-verify-ssl", "--no-paginate", "--debug"})
+_PREFIXES = {"--role": "--role-arn"}
+"""Options that the CLI's parser completes; kubeconfigs of pulumi-eks have this one."""
 
 
 class UsageError(Exception):
@@ -70,9 +72,9 @@ def parse(arguments: Sequence[str]) -> Arguments:
             parsed.options[current] = "true"
         elif "=" in current:
             name, _, value = current.partition("=")
-            parsed.options[name] = value
+            parsed.options[_PREFIXES.get(name, name)] = value
         elif waiting:
-            parsed.options[current] = waiting.pop(0)
+            parsed.options[_PREFIXES.get(current, current)] = waiting.pop(0)
         else:
             raise UsageError(f"argument {current}: expected one argument")
     return parsed

@@ -1,5 +1,6 @@
 """`aws` in a rehearsal: tokens for kubeconfigs, and what is not modelled."""
 
+import base64
 import json
 import os
 import stat
@@ -105,3 +106,23 @@ def test_options_may_stand_anywhere() -> None:
     assert parsed.get("--cluster-name") == "demo"
     with pytest.raises(aws_cli.UsageError, match="expected one argument"):
         aws_cli.parse(["eks", "get-token", "--cluster-name"])
+
+
+@pytest.mark.parametrize("given", [["--role", "arn:role"], ["--role=arn:role"], ["--role-arn", "arn:role"]])
+def test_the_role_of_a_kubeconfig_is_assumed_by_its_short_name_too(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], given: list[str]
+) -> None:
+    assumed: list[str] = []
+
+    def call(arguments: object, service: str, operation: str, **parameters: str) -> dict[str, object]:
+        assumed.append(parameters["RoleArn"])
+        keys = {"AccessKeyId": "ASIAROLE", "SecretAccessKey": "secret", "SessionToken": "token"}
+        return {"Credentials": keys}
+
+    monkeypatch.setattr(aws_cli, "_call", call)
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", ADMIN)
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "secret")
+    assert aws_cli.main(["eks", "get-token", "--cluster-name", "demo", *given]) == 0
+    assert assumed == ["arn:role"]
+    token = json.loads(capsys.readouterr().out)["status"]["token"].removeprefix(aws_cli.TOKEN_PREFIX)
+    assert b"ASIAROLE" in base64.urlsafe_b64decode(token + "=" * (-len(token) % 4))
