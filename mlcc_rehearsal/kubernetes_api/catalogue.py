@@ -44,7 +44,7 @@ v1 ConfigMap configmaps cm namespaced - -
 v1 Endpoints endpoints ep namespaced - -
 v1 Event events ev namespaced - -
 v1 LimitRange limitranges limits namespaced - -
-v1 Namespace namespaces ns cluster status,finalize -
+v1 Namespace namespaces ns cluster status -
 v1 Node nodes no cluster status -
 v1 PersistentVolumeClaim persistentvolumeclaims pvc namespaced status -
 v1 PersistentVolume persistentvolumes pv cluster status -

@@ -223,8 +223,6 @@ class Router:
 
     def _subresource(self, request: Request, target: Target, resource: Resource) -> Response:
         subresource, method = target.subresource, request.method
-        if subresource == "finalize" and resource.kind == "Namespace":
-            return json_response(200, self._lifecycle.get(resource, "", target.name))
         if subresource not in resource.subresources:
             raise status.unknown_path()
         if subresource == "status" or subresource == "approval":

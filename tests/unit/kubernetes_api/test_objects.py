@@ -225,3 +225,8 @@ def test_a_namespace_takes_its_content_along(admin: Client) -> None:
     eventually(lambda: admin.call("GET", "/api/v1/namespaces/team").code == 404)
     kept = admin.call("DELETE", "/api/v1/namespaces/kube-system")
     assert kept.code == 403
+
+
+def test_a_namespace_has_no_finalize_that_succeeds_and_does_nothing(admin: Client) -> None:
+    answer = admin.call("PUT", "/api/v1/namespaces/default/finalize", {"metadata": {"name": "default"}})
+    assert answer.code == 404
