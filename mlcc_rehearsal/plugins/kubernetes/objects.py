@@ -66,7 +66,11 @@ class Objects:
         inputs = states.to_object(marked)
         if not preview:
             self._session.require_cluster()
-        known = not contains_unknown(inputs) and self._session.exists(inputs["apiVersion"], inputs["kind"])
+        known = (
+            preview
+            and not contains_unknown(inputs)
+            and self._session.exists(inputs["apiVersion"], inputs["kind"])
+        )
         ssa = self._session.configuration.flag("enableServerSideApply")
         if preview and (not known or self._kind.patch or not ssa):
             return "", dict(marked)
@@ -177,7 +181,7 @@ class Objects:
 
     def _require_ready(self, live: Object, inputs: Object, kept: Object, properties: Object) -> None:
         try:
-            self._session.waiter(self._urn).until_ready(inputs, live, 0.0)
+            self._session.waiter(self._urn).until_live(inputs, live, 0.0)
         except NotReadyError as error:
             text = f"Resource '{live['metadata']['name']}' was created but failed to initialize"
             raise InitializationError(
@@ -229,7 +233,11 @@ class Objects:
         inputs = states.normalized(states.to_object(marked))
         if not preview:
             self._session.require_cluster()
-        known = not contains_unknown(inputs) and self._session.exists(inputs["apiVersion"], inputs["kind"])
+        known = (
+            preview
+            and not contains_unknown(inputs)
+            and self._session.exists(inputs["apiVersion"], inputs["kind"])
+        )
         if preview and not known:
             return dict(marked)
         old_inputs, old_live = states.parse(state)

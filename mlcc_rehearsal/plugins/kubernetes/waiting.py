@@ -8,9 +8,14 @@ from typing import Any
 
 from mlcc_infra import clock
 from mlcc_rehearsal.plugins.kubernetes import readiness
-from mlcc_rehearsal.plugins.kubernetes.client import ApiFailureError, Cluster
+from mlcc_rehearsal.plugins.kubernetes.client import (
+    ApiFailureError,
+    Cluster,
+    NoSuchKindError,
+    UnreachableError,
+)
 from mlcc_rehearsal.plugins.kubernetes.states import Object, annotation, annotation_is_true
-from mlcc_rehearsal.plugins.serving import Cancellation
+from mlcc_rehearsal.plugins.serving import Cancellation, CancelledError
 
 DEFAULT_TIMEOUT = 600.0
 """Modelled seconds: the provider's 10 minutes."""
@@ -21,7 +26,7 @@ _SHORTEST_REAL_POLL = 0.05
 
 
 class NotReadyError(Exception):
-    """An object exists but is not ready: ``reasons`` say why, ``obj`` is its last state."""
+    """An object exists but is not ready: ``reasons`` say why, ``obj`` is its last known state."""
 
     def __init__(self, message: str, reasons: list[str], obj: Object) -> None:
         super().__init__(message)
@@ -38,10 +43,28 @@ class Waiter:
     say: Callable[[str], None]
 
     def until_ready(self, inputs: Mapping[str, Any], obj: Object, timeout: float) -> Object:
+        """The object, which was just made or changed, once it is ready.
+
+        Whatever ends the wait, the object is there: the provider (``await/errors.go``, PartialError) reports
+        it with its state, so that the engine does not lose it.
+
+        Raises:
+            NotReadyError: it failed, the time is up, the wait could not go on, or the engine cancelled.
+        """
+        try:
+            return self.until_live(inputs, obj, timeout)
+        except CancelledError as error:
+            text = f'Resource operation was cancelled for "{obj["metadata"]["name"]}"'
+            raise NotReadyError(text, [], obj) from error
+        except (ApiFailureError, NoSuchKindError, UnreachableError) as error:
+            raise NotReadyError(str(error), [], obj) from error
+
+    def until_live(self, inputs: Mapping[str, Any], obj: Object, timeout: float) -> Object:
         """The object once it is ready.
 
         Raises:
             NotReadyError: it failed, or the time is up.
+            ApiFailureError, NoSuchKindError, UnreachableError: a look at it failed.
             CancelledError: the engine cancelled.
         """
         check = readiness.check_of(obj)
@@ -81,14 +104,9 @@ class Waiter:
         metadata = obj["metadata"]
         deadline = clock.Deadline(timeout)
         while True:
-            try:
-                found = self.cluster.get(
-                    obj["apiVersion"], obj["kind"], metadata.get("namespace", ""), metadata["name"]
-                )
-            except ApiFailureError as error:
-                if error.code != 404:
-                    raise
-                found = None
+            found = self.cluster.get(
+                obj["apiVersion"], obj["kind"], metadata.get("namespace", ""), metadata["name"]
+            )
             if found is None or found["metadata"].get("uid") != metadata.get("uid"):
                 return
             finalizers = found["metadata"].get("finalizers") or []

@@ -1,5 +1,6 @@
 """The parts of the kubernetes stand-in that need no engine."""
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -8,13 +9,18 @@ import pytest
 
 from mlcc_rehearsal.kubernetes_api import KubernetesApi
 from mlcc_rehearsal.plugins.kubernetes import configuration, differences, kinds, states
-from mlcc_rehearsal.plugins.kubernetes.client import Cluster
+from mlcc_rehearsal.plugins.kubernetes.client import (
+    ApiFailureError,
+    Cluster,
+    NoSuchKindError,
+    UnreachableError,
+)
 from mlcc_rehearsal.plugins.kubernetes.helm import installation, records
 from mlcc_rehearsal.plugins.kubernetes.helm.installation import ReleaseFailedError, Wanted
 from mlcc_rehearsal.plugins.kubernetes.waiting import NotReadyError, Waiter
 from mlcc_rehearsal.plugins.serving import Cancellation, ProviderError
 from mlcc_rehearsal.plugins.values import UNKNOWN, Secret
-from tests.unit.kubernetes_api.support import SPEED, Client, config_map, eventually, node
+from tests.unit.kubernetes_api.support import SPEED, Client, config_map, deployment, eventually, node
 
 RELEASE = Wanted(
     name="alb",
@@ -242,3 +248,42 @@ def test_waiting_for_a_deletion_names_the_finalizers(admin: Client, cluster: Clu
     with pytest.raises(NotReadyError, match="timed out waiting for the condition") as late:
         waiter.until_gone(made, 10.0)
     assert late.value.reasons == ["finalizers might be preventing deletion (example.com/hold)"]
+
+
+def unfinished(cluster: Cluster) -> dict[str, Any]:
+    """A Deployment that never becomes ready: there is no node."""
+    return cluster.create(deployment("one", 1), "me")
+
+
+def test_an_object_made_is_not_lost_when_the_wait_for_it_is_cancelled(
+    cluster: Cluster, waiter: Waiter
+) -> None:
+    made = unfinished(cluster)
+    waiter.cancellation.cancel()
+    with pytest.raises(NotReadyError, match='Resource operation was cancelled for "one"') as caught:
+        waiter.until_ready({}, made, 600.0)
+    assert caught.value.obj["metadata"]["uid"] == made["metadata"]["uid"]
+
+
+@pytest.mark.parametrize(
+    "failure",
+    [
+        ApiFailureError(403, {"message": "forbidden"}),
+        UnreachableError("no route to host"),
+        NoSuchKindError("apps/v1", "Deployment"),
+    ],
+)
+def test_an_object_made_is_not_lost_when_it_cannot_be_looked_at_any_more(
+    cluster: Cluster, waiter: Waiter, monkeypatch: pytest.MonkeyPatch, failure: Exception
+) -> None:
+    made = unfinished(cluster)
+
+    def fail(*arguments: Any) -> None:
+        raise failure
+
+    monkeypatch.setattr(cluster, "get", fail)
+    with pytest.raises(NotReadyError, match=re.escape(str(failure))) as caught:
+        waiter.until_ready({}, made, 600.0)
+    assert caught.value.obj["metadata"]["uid"] == made["metadata"]["uid"]
+    with pytest.raises(type(failure)):
+        waiter.until_live({}, made, 600.0)

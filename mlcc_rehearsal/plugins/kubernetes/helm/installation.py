@@ -294,7 +294,7 @@ def _rolled_out(
         if wanted.wait:
             for obj in live:
                 if obj["kind"] in _WAITED_FOR:
-                    waiter.until_ready({}, obj, wanted.timeout)
+                    waiter.until_live({}, obj, wanted.timeout)
     except (ApiFailureError, NotReadyError) as error:
         why = "context deadline exceeded" if isinstance(error, NotReadyError) else str(error)
         details = (
