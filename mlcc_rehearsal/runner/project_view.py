@@ -21,7 +21,7 @@ import os
 import re
 import shutil
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -72,10 +72,14 @@ def _loaded(text: str, python_path: tuple[str, ...]) -> dict[str, Any]:
     return loaded if isinstance(loaded, dict) else {}
 
 
+def _stacks_of(project: Mapping[str, Any]) -> str:
+    """Where a project file says that the stack files are, relative to the project."""
+    return str(project.get("stackConfigDir") or project.get("config") or ".")
+
+
 def stack_config_dir(project: Path, python_path: tuple[str, ...] = ()) -> Path:
     """The folder of `project`'s stack files: its ``stackConfigDir`` (also ``config``), or the project."""
-    loaded = _loaded(_project_file(project).read_text(), python_path)
-    return project / str(loaded.get("stackConfigDir") or loaded.get("config") or ".")
+    return project / _stacks_of(_loaded(_project_file(project).read_text(), python_path))
 
 
 def stack_files(project: Path) -> dict[str, Path]:
@@ -153,7 +157,7 @@ class ProjectView:
             return stacks
         project = _loaded(text, self.python_path)
         known[file.name] = _digest(text)
-        stacks = os.path.normpath(str(project.get("stackConfigDir") or project.get("config") or "."))
+        stacks = os.path.normpath(_stacks_of(project))
         if not project:
             (self.folder / file.name).write_text(text)
             return "."

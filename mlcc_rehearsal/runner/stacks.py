@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -27,15 +27,20 @@ def _configuration(path: Path) -> dict[str, Any]:
     return config if isinstance(config, dict) else {}
 
 
-def profile_names(files: Mapping[str, Path]) -> set[str]:
-    """The AWS profiles named in stack files."""
-    values = (_configuration(path).get(key) for path in files.values() for key in _PROFILE_KEYS)
+def configurations(files: Mapping[str, Path]) -> list[dict[str, Any]]:
+    """The configuration in each of the stack files; empty for one that cannot be read as YAML."""
+    return [_configuration(path) for path in files.values()]
+
+
+def profile_names(configurations: Iterable[Mapping[str, Any]]) -> set[str]:
+    """The AWS profiles named in the configurations of stack files."""
+    values = (each.get(key) for each in configurations for key in _PROFILE_KEYS)
     return {value for value in values if isinstance(value, str) and value.strip()}
 
 
-def common_region(files: Mapping[str, Path]) -> str:
+def common_region(configurations: Iterable[Mapping[str, Any]]) -> str:
     """The region all stack files agree on, else us-west-2: one environment serves all stacks."""
-    regions = {_configuration(path).get("aws:region") for path in files.values()} - {None}
+    regions = {each.get("aws:region") for each in configurations} - {None}
     only = next(iter(regions)) if len(regions) == 1 else None
     return only if isinstance(only, str) and only else DEFAULT_REGION
 

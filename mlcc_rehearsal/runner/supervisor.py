@@ -57,6 +57,8 @@ class Project:
     root: Path
     view: ProjectView
     stacks: dict[str, Path]
+    #: What the stack files ask for, one after the other.
+    configurations: list[dict[str, Any]]
 
 
 class Rehearsal:
@@ -97,7 +99,7 @@ class Rehearsal:
         self._start_watchdog(folder)
         base = environment.base_environment(ambient, folder, speed=self.options.speed)
         tripwire = Tripwire(folder.logs / "refused-connections.jsonl")
-        cleanup.callback(self._report_attempts, tripwire, folder)
+        cleanup.callback(_report_attempts, tripwire)
         base |= environment.proxy_environment(tripwire.address)
         if not self.options.real_plugins:
             self._plugins = plugins.start_all(folder.logs, base, os.getpid())
@@ -107,7 +109,7 @@ class Rehearsal:
             account = self._start_account(folder, project, cleanup)
             late = environment.account_environment(account)
             environment.write_aws_files(
-                folder, account, stacks.profile_names(project.stacks) if project else ()
+                folder, account, stacks.profile_names(project.configurations) if project else ()
             )
             for process in self._plugins:
                 process.serve(late)
@@ -140,7 +142,8 @@ class Rehearsal:
         if root is None:
             return None
         view = ProjectView.of(root, folder.projects, yaml_path())
-        return Project(root, view, stack_files(root))
+        files = stack_files(root)
+        return Project(root, view, files, stacks.configurations(files))
 
     def _prepare_engine(self, folder: RunFolder, base: dict[str, str], project: Project | None) -> Engine:
         engine = locate(os.environ, base["PATH"])
@@ -158,7 +161,7 @@ class Rehearsal:
     ) -> environment.Account:
         from mlcc_rehearsal.cloud import Cloud, CloudOptions  # takes half a second, while others work too
 
-        region = stacks.common_region(project.stacks) if project else stacks.DEFAULT_REGION
+        region = stacks.common_region(project.configurations) if project else stacks.DEFAULT_REGION
         cloud: Any = Cloud.start(
             CloudOptions(
                 region=region,
@@ -229,14 +232,15 @@ class Rehearsal:
             with contextlib.suppress(OSError):
                 self._watchdog.communicate()
 
-    def _report_attempts(self, tripwire: Tripwire, folder: RunFolder) -> None:
-        tripwire.stop()
-        targets = sorted(set(tripwire.attempts))
-        if targets:
-            shown = ", ".join(targets[:5]) + (", …" if len(targets) > 5 else "")
-            count = len(tripwire.attempts)
-            what = "connection" if count == 1 else "connections"
-            say(f"{count} {what} outside the loopback refused: {shown}")
+
+def _report_attempts(tripwire: Tripwire) -> None:
+    tripwire.stop()
+    targets = sorted(set(tripwire.attempts))
+    if targets:
+        shown = ", ".join(targets[:5]) + (", …" if len(targets) > 5 else "")
+        count = len(tripwire.attempts)
+        what = "connection" if count == 1 else "connections"
+        say(f"{count} {what} outside the loopback refused: {shown}")
 
 
 @contextlib.contextmanager

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from mlcc_rehearsal.runner.stacks import common_region, profile_names
+from mlcc_rehearsal.runner.stacks import common_region, configurations, profile_names
 
 
 @pytest.fixture
@@ -24,15 +24,15 @@ def files(tmp_path: Path) -> dict[str, Path]:
 
 
 def test_all_profile_names_are_found_and_broken_files_are_left_to_others(files: dict[str, Path]) -> None:
-    assert profile_names(files) == {"corp", "lab"}
+    assert profile_names(configurations(files)) == {"corp", "lab"}
 
 
 def test_the_region_is_the_one_all_agree_on(files: dict[str, Path]) -> None:
-    assert common_region(files) == "eu-west-1"
+    assert common_region(configurations(files)) == "eu-west-1"
 
 
 def test_without_agreement_the_region_is_the_default(files: dict[str, Path], tmp_path: Path) -> None:
     other = tmp_path / "Pulumi.other.yaml"
     other.write_text("config:\n  aws:region: us-east-1\n")
-    assert common_region({**files, "other": other}) == "us-west-2"
-    assert common_region({}) == "us-west-2"
+    assert common_region(configurations({**files, "other": other})) == "us-west-2"
+    assert common_region(configurations({})) == "us-west-2"
