@@ -118,8 +118,3 @@ def caller() -> str | None:
     """ARN of the principal whose request is being answered in this thread."""
     request = current_request.get()
     return request.principal if request else None
-
-
-def backend_of(backends: Any, account: RehearsedAccount, region: str) -> Any:
-    """The backend of one service in one region out of moto's dictionary of them."""
-    return backends[account.account_id][region]

@@ -40,13 +40,6 @@ class Registry:
                 return resource
         return None
 
-    def any_version(self, group: str, kind: str) -> Resource | None:
-        """A resource of that group and kind, whatever the version."""
-        for resource in self.all():
-            if resource.group == group and resource.kind == kind:
-                return resource
-        return None
-
     def groups(self) -> dict[str, list[str]]:
         """Named API groups with their versions, the preferred version first."""
         found: dict[str, list[str]] = {}

@@ -26,7 +26,6 @@ class Contract:
     mappings: Mapping[str, Any]
     resources: Mapping[str, Mapping[str, Any]]
     outputs: Mapping[str, Mapping[str, str]]
-    unused_parameters: tuple[str, ...]
 
     def defaults(self) -> dict[str, str]:
         """Every parameter's default, as text."""
@@ -60,5 +59,4 @@ def load() -> Contract:
         data["mappings"],
         data["resources"],
         data["outputs"],
-        tuple(data["declared_but_unused_parameters"]),
     )

@@ -90,11 +90,6 @@ class Stack:
         return self.parent.root if self.parent else self
 
     @property
-    def uuid8(self) -> str:
-        """The first eight characters of the UUID in the stack's id."""
-        return self.id.rsplit("/", 1)[-1][:8]
-
-    @property
     def in_progress(self) -> bool:
         """Whether something is being done to it."""
         return self.status.endswith("_IN_PROGRESS") and self.status != "REVIEW_IN_PROGRESS"

@@ -60,12 +60,6 @@ class Watchers:
         self.account.clock.after(_LOOK, lambda: self._look(watcher), background=True)
         return watcher
 
-    def cluster_gone(self, arn: str) -> None:
-        """The HyperPod cluster was deleted: its watcher drains from now on."""
-        for watcher in self.by_name.values():
-            if watcher.arn == arn:
-                self._drain(watcher)
-
     def _age(self, watcher: Watcher) -> None:
         if hyperpod.find(self.account, self.region, watcher.arn) is None:
             self._drain(watcher)

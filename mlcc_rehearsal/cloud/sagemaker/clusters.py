@@ -73,7 +73,7 @@ def add_group(
     restricted: bool = False,
 ) -> Group:
     """Enter a group that has no instances yet."""
-    group = Group(dict(spec), restricted, created=backend.account.clock.now())
+    group = Group(dict(spec), restricted)
     cluster.groups[group.name] = group
     provisioning.watch_minimum(backend, cluster, group)
     return group

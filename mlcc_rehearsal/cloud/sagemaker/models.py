@@ -50,8 +50,6 @@ class Group:
     nodes: dict[str, Node] = field(default_factory=dict)
     why_not: str | None = None
     attempts: int = 0
-    created: float = 0.0
-    software: str | None = None
 
     @property
     def name(self) -> str:

@@ -19,7 +19,6 @@ from mlcc_rehearsal.kubernetes_api.catalogue import Resource
 from mlcc_rehearsal.plugins.serving import ProviderError
 
 RELEASE = "kubernetes:helm.sh/v3:Release"
-_CUSTOM_RESOURCE = "kubernetes:apiextensions.k8s.io:CustomResource"
 _NOT_OBJECTS = (
     "kubernetes:helm.sh/v3:Chart",
     "kubernetes:helm.sh/v4:",
