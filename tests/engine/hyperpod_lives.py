@@ -1,4 +1,4 @@
-"""Lives of the HyperPod stacks, each played once a test session, and what can be read of one.
+"""Lives of whole stacks, each played once a test session, and what can be read of one.
 
 A life takes minutes; several test modules judge the same one. Under pytest-xdist the first worker that needs
 it plays it, and the others read its file.
@@ -121,3 +121,9 @@ def operator_life(tmp_path_factory: pytest.TempPathFactory) -> Life:
 def demo_life(tmp_path_factory: pytest.TempPathFactory) -> Life:
     """mlcc-demo with both targets, destroyed with what users left in its clusters."""
     return play_life(tmp_path_factory, "hyperpod_demo")
+
+
+@pytest.fixture(scope="session")
+def vanilla_life(tmp_path_factory: pytest.TempPathFactory) -> Life:
+    """mlcc-demo from first to last: drift is repaired, all destroyed, made again and destroyed again."""
+    return play_life(tmp_path_factory, "vanilla_eks_life")

@@ -1,4 +1,4 @@
-"""What the scripts of HyperPod lives share: acts, the control address of the cloud, settings of a stack.
+"""What the scripts of lives share: acts, the control address of the cloud, settings of a stack.
 
 A script runs inside a rehearsal, plays its acts by the plain commands a user would type, and leaves what it
 saw in a JSON file; the tests judge that file and the API log.
