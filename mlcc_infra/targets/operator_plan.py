@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from botocore.exceptions import ClientError
@@ -27,16 +27,10 @@ from mlcc_infra.components.inference_operator import (
     wanted_inference_operator,
 )
 from mlcc_infra.components.s3_bucket import BUCKET
-from mlcc_infra.components.service_account_role import CustomerPolicy
-from mlcc_infra.components.service_roles import role_spec
-from mlcc_infra.policies import (
-    POLICIES,
-    SERVICE_ACCOUNT_ROLES,
-    RoleContext,
-    alb_controller_policy,
-    policy_text,
-)
+from mlcc_infra.errors import UserError
+from mlcc_infra.policies import RoleContext
 from mlcc_infra.profile import Profile
+from mlcc_infra.targets.service_account_role_plan import plan_service_account_role
 from mlcc_infra.targets.survey import Survey
 from mlcc_infra.template.made import Prerequisites
 
@@ -174,22 +168,19 @@ def _roles(profile: Profile, survey: Survey, tls_bucket: str) -> tuple[OperatorR
 def _role(profile: Profile, context: RoleContext, key: str, given: str | None) -> OperatorRolePlan:
     if given:
         return OperatorRolePlan(key=key, given=given)
-    entry = SERVICE_ACCOUNT_ROLES[key]
-    policy = None
-    if key in POLICIES:
-        policy = CustomerPolicy(
-            child="policy",
-            policy_name=str(getattr(context.names, POLICIES[key])),
-            document=policy_text(alb_controller_policy(context.partition)),
-        )
-    return OperatorRolePlan(
-        key=key,
-        spec=replace(
-            role_spec(entry, context, profile.role_path, profile.permissions_boundary), child="role"
-        ),
-        trust=lambda issuer: policy_text(entry.trust(replace(context, issuer=issuer), None)),
-        policy=policy,
-    )
+    plan = plan_service_account_role(profile, context, key)
+    return OperatorRolePlan(key=key, spec=plan.spec, trust=plan.trust, policy=plan.policy)
+
+
+def _pinned(addon: str, kubernetes: str) -> str:
+    try:
+        return versions.addon_version(addon, kubernetes)
+    except KeyError as missing:
+        raise UserError(
+            f"The cluster runs Kubernetes {kubernetes}, for which this release pins no version of {addon}.",
+            remedy=f"Set mlcc:operator.addons.{addon}.version (`aws eks describe-addon-versions "
+            f"--addon-name {addon} --kubernetes-version {kubernetes}` lists them), or update the cluster.",
+        ) from missing
 
 
 def _prerequisites(
@@ -202,5 +193,5 @@ def _prerequisites(
             continue
         version = addon.version if addon is not None else None
         configuration = addon.configuration if addon is not None else {}
-        chosen[name] = (version or versions.addon_version(name, kubernetes), configuration)
+        chosen[name] = (version or _pinned(name, kubernetes), configuration)
     return chosen

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import pulumi
 
@@ -11,6 +12,7 @@ from mlcc_infra.components.base import StackContext
 from mlcc_infra.components.cluster_drain import ClusterDrain, ClusterDrainArgs
 from mlcc_infra.components.inference_operator import InferenceOperatorAddon, InferenceOperatorArgs
 from mlcc_infra.components.operator_ready import OperatorReady, OperatorReadyArgs
+from mlcc_infra.policies import oidc_provider_arn
 from mlcc_infra.profile import Profile
 from mlcc_infra.targets.operator_plan import OPERATOR, ROLE_OUTPUTS, OperatorPlan
 
@@ -47,8 +49,9 @@ class OperatorStage:
 
 def _provider_arn(issuer: pulumi.Input[str], context: StackContext) -> pulumi.Output[str]:
     """ARN of the OIDC provider that something else makes for an issuer (IAM user guide, OIDC providers)."""
-    prefix = f"arn:{context.partition}:iam::{context.names.account}:oidc-provider/"
-    return pulumi.Output.from_input(issuer).apply(lambda url: prefix + url.removeprefix("https://"))
+    return pulumi.Output.from_input(issuer).apply(
+        partial(oidc_provider_arn, account=context.names.account, partition=context.partition)
+    )
 
 
 def create_operator_stage(

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import partial
 
 from mlcc_infra.account import eks_checks
@@ -12,23 +12,14 @@ from mlcc_infra.account.decisions import Wanted
 from mlcc_infra.account.preflight import Check, CheckResult
 from mlcc_infra.account.zones import choose_zones, recorded_zones
 from mlcc_infra.components.eks_base import wanted_eks_base
-from mlcc_infra.components.iam_role import RoleSpec
 from mlcc_infra.components.network import ExistingNetworkArgs, NatMode, NetworkArgs, ZoneSubnets
 from mlcc_infra.components.published_outputs import wanted_outputs
-from mlcc_infra.components.service_account_role import CustomerPolicy, wanted_service_account_role
-from mlcc_infra.components.service_roles import ServiceRolesArgs, role_spec, wanted_service_roles
+from mlcc_infra.components.service_account_role import wanted_service_account_role
+from mlcc_infra.components.service_roles import ServiceRolesArgs, wanted_service_roles
 from mlcc_infra.instance_types import instance_type
-from mlcc_infra.policies import (
-    POLICIES,
-    SERVICE_ACCOUNT_ROLES,
-    SERVICE_ROLES,
-    RoleContext,
-    RoleEntry,
-    alb_controller_policy,
-    needed,
-    policy_text,
-)
+from mlcc_infra.policies import SERVICE_ROLES, RoleContext, needed
 from mlcc_infra.profile import NodeGroup, Profile
+from mlcc_infra.targets.service_account_role_plan import ServiceAccountRolePlan, plan_service_account_role
 from mlcc_infra.targets.service_role_checks import foreign_policy_check
 from mlcc_infra.targets.survey import Survey
 
@@ -41,7 +32,6 @@ CHARTS = "eks-charts"
 OUTPUTS = "eks-outputs"
 INFERENCE_ROLE = "eks-inference-role"
 ALB_ROLE = "eks-alb-controller-role"
-POLICY_CHILD = "policy"
 
 ALWAYS_PUBLISHED = (
     "EksClusterArn",
@@ -57,16 +47,6 @@ ALWAYS_PUBLISHED = (
 
 
 @dataclass(frozen=True, kw_only=True)
-class ServiceAccountRolePlan:
-    """One role for service accounts: what it is called, what it may do, who may assume it."""
-
-    name: str
-    spec: RoleSpec
-    trust: Callable[[str], str]
-    policy: CustomerPolicy | None = None
-
-
-@dataclass(frozen=True, kw_only=True)
 class VanillaEksPlan:
     """Everything the target's components need, in plain values, and what the inventory looks up."""
 
@@ -79,10 +59,6 @@ class VanillaEksPlan:
     wanted: tuple[Wanted, ...]
     checks: tuple[Check, ...]
     results: tuple[CheckResult, ...]
-
-    def service_account_role(self, name: str) -> ServiceAccountRolePlan | None:
-        """The plan of a role by its name, or None when it is not made."""
-        return next((plan for plan in self.service_account_roles if plan.name == name), None)
 
 
 def plan_vanilla_eks(survey: Survey) -> VanillaEksPlan:
@@ -208,31 +184,11 @@ def _zones(survey: Survey) -> tuple[str, ...]:
 
 
 def _plan_service_account_roles(profile: Profile, context: RoleContext) -> tuple[ServiceAccountRolePlan, ...]:
-    entries = []
-    if profile.eks.inference.enabled:
-        entries.append(SERVICE_ACCOUNT_ROLES[INFERENCE_ROLE])
-    if profile.eks.load_balancer_controller.enabled:
-        entries.append(SERVICE_ACCOUNT_ROLES[ALB_ROLE])
-    return tuple(_plan_service_account_role(profile, context, entry) for entry in entries)
-
-
-def _plan_service_account_role(
-    profile: Profile, context: RoleContext, entry: RoleEntry
-) -> ServiceAccountRolePlan:
-    spec = role_spec(entry, context, profile.role_path, profile.permissions_boundary)
-    policy = None
-    if entry.key in POLICIES:
-        policy = CustomerPolicy(
-            child=POLICY_CHILD,
-            policy_name=str(getattr(context.names, POLICIES[entry.key])),
-            document=policy_text(alb_controller_policy(context.partition)),
-        )
-    return ServiceAccountRolePlan(
-        name=entry.key,
-        spec=replace(spec, child="role"),
-        trust=lambda issuer: policy_text(entry.trust(replace(context, issuer=issuer), None)),
-        policy=policy,
-    )
+    wanted = {
+        INFERENCE_ROLE: profile.eks.inference.enabled,
+        ALB_ROLE: profile.eks.load_balancer_controller.enabled,
+    }
+    return tuple(plan_service_account_role(profile, context, key) for key, needed in wanted.items() if needed)
 
 
 def _vpc_check(survey: Survey, network: NetworkArgs | ExistingNetworkArgs) -> tuple[Check, ...]:

@@ -68,3 +68,13 @@ def test_rule_07_a_stack_to_adopt_is_refused_with_the_way_out() -> None:
     with pytest.raises(UserError, match="cannot take one over") as refused:
         plan_hyperpod_eks(survey({"existingStack": "hyp-made"}))
     assert "operator-only" in str(refused.value)
+
+
+@pytest.mark.parametrize("kubernetes", ["1.31", "1.99"])
+def test_a_cluster_whose_version_has_no_pinned_add_ons_is_an_error_with_the_key(
+    monkeypatch: pytest.MonkeyPatch, kubernetes: str
+) -> None:
+    monkeypatch.setattr(operator_plan, "bucket_tags", lambda *_: None)
+    with pytest.raises(UserError, match=f"Kubernetes {kubernetes}") as failure:
+        plan_operator(survey(), cluster="demo", kubernetes=kubernetes)
+    assert "mlcc:operator.addons.aws-fsx-csi-driver.version" in failure.value.remedy
