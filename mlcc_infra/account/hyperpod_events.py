@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -27,10 +27,19 @@ _SUCCESS = re.compile(r"\bsucceeded\b|\bsuccessful", re.IGNORECASE)
 
 
 def events(
-    session: AccountSession, cluster: str, *, group: str | None = None, after: datetime | None = None
-) -> list[dict[str, Any]]:
-    """Events in order of time, `MAX_EVENTS` at most; none where the cluster has no events to ask for."""
-    arguments: dict[str, Any] = {"ClusterName": cluster, "SortBy": "EventTime", "SortOrder": "Ascending"}
+    session: AccountSession,
+    cluster: str,
+    *,
+    group: str | None = None,
+    after: datetime | None = None,
+    newest_first: bool = False,
+) -> Iterator[dict[str, Any]]:
+    """Events in order of time, or against it, `MAX_EVENTS` at most, read page by page as they are taken.
+
+    None where the cluster has no events to ask for.
+    """
+    order = "Descending" if newest_first else "Ascending"
+    arguments: dict[str, Any] = {"ClusterName": cluster, "SortBy": "EventTime", "SortOrder": order}
     if group is not None:
         arguments["InstanceGroupName"] = group
     if after is not None:
@@ -38,10 +47,10 @@ def events(
     pages = session.client("sagemaker").get_paginator("list_cluster_events").paginate(**arguments)
     try:
         found = itertools.chain.from_iterable(page.get("Events") or [] for page in pages)
-        return list(itertools.islice(found, MAX_EVENTS))
+        yield from itertools.islice(found, MAX_EVENTS)
     except ClientError as error:
         if error_code(error) in ("ValidationException", "ResourceNotFound"):
-            return []
+            return
         raise
 
 
@@ -109,7 +118,7 @@ def latest(session: AccountSession, cluster: str, group: str) -> str:
 
     Trouble before the newest success is over: capacity that came, a script that was mended.
     """
-    for event in reversed(events(session, cluster, group=group)):
+    for event in events(session, cluster, group=group, newest_first=True):
         if is_trouble(event):
             return failure_text(session, cluster, event)
         if _SUCCESS.search(event.get("Description") or ""):

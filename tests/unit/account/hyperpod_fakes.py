@@ -129,7 +129,7 @@ class SageMaker:
     def say(self, text: str, group: str | None = None, level: str = "Error", detail: str = "") -> None:
         """Append an event."""
         number = len(self.events)
-        moment = datetime.datetime(2026, 1, 1, 0, number, tzinfo=datetime.UTC)
+        moment = datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC) + datetime.timedelta(minutes=number)
         event = {"EventId": f"e{number}", "EventTime": moment, "Description": text, "EventLevel": level}
         self.events.append({**event, "InstanceGroupName": group} if group else event)
         if detail:
