@@ -21,6 +21,8 @@ TAG_REGION: Final = "mlcc:region"
 TAG_STACK: Final = "mlcc:stack"
 TAG_RESOURCE: Final = "mlcc:resource"
 TAG_ORIGIN: Final = "mlcc:origin"
+STACK_NAME_TAG: Final = "aws:cloudformation:stack-name"
+"""CloudFormation's own tag on what a stack made (CloudFormation user guide, resource tags)."""
 RESERVED_TAG_PREFIXES: Final = ("aws:", "mlcc:")
 MODULES: Final = ("eks", "hyperpod")
 
@@ -33,6 +35,12 @@ _TAG_CHARACTERS: Final = "letters, digits, spaces and _ . : / = + - @"
 _TAG_TEXT: Final = re.compile(r"[\w .:/=+\-@\u00a0\u2000-\u200a\u202f\u205f\u3000]*")
 
 
+OWN_TAGS: Final = 7
+"""Tags that every resource gets, see :func:`tags`."""
+MOST_OWN_TAGS: Final = OWN_TAGS + 2
+"""Those and what some children get besides: EC2's ``Name``, and ``kubernetes.io/role/…`` on subnets."""
+
+
 class Origin(StrEnum):
     """Where a resource came from; decides what destroy may delete."""
 
@@ -40,7 +48,7 @@ class Origin(StrEnum):
     ADOPTED = "adopted"
 
 
-def tag_problems(tags: Mapping[str, str], *, own_tags: int = 7) -> tuple[tuple[str, str], ...]:
+def tag_problems(tags: Mapping[str, str], *, own_tags: int = OWN_TAGS) -> tuple[tuple[str, str], ...]:
     """What AWS would refuse in a user's own tags, as pairs of tag key and reason.
 
     Args:

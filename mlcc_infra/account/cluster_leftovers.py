@@ -6,7 +6,7 @@ Tags and names: AWS Load Balancer Controller, "Security groups" (``elbv2.k8s.aws
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -52,12 +52,14 @@ def leftovers(session: AccountSession, cluster: str) -> Leftovers:
     return Leftovers(load_balancers=balancers, security_groups=groups, denied=tuple(denied))
 
 
-def _is_ours(tags: Iterable[dict[str, str]], cluster: str) -> bool:
+def is_of_cluster(tags: Iterable[Mapping[str, str]], cluster: str) -> bool:
+    """Whether a controller tagged something as this EKS cluster's."""
     found = {tag["Key"]: tag.get("Value") for tag in tags}
     return found.get(CONTROLLER_TAG) == cluster or found.get(f"kubernetes.io/cluster/{cluster}") == "owned"
 
 
-def _batches(names: list[str]) -> Iterator[list[str]]:
+def tag_batches(names: list[str]) -> Iterator[list[str]]:
+    """Names or ARNs of load balancers in portions that DescribeTags takes."""
     for start in range(0, len(names), _BATCH):
         yield names[start : start + _BATCH]
 
@@ -68,9 +70,9 @@ def _load_balancers(session: AccountSession, cluster: str) -> list[str]:
     arns = [item["LoadBalancerArn"] for page in pages for item in page["LoadBalancers"]]
     return [
         f"load balancer {entry['ResourceArn']}"
-        for batch in _batches(arns)
+        for batch in tag_batches(arns)
         for entry in client.describe_tags(ResourceArns=batch)["TagDescriptions"]
-        if _is_ours(entry["Tags"], cluster)
+        if is_of_cluster(entry["Tags"], cluster)
     ]
 
 
@@ -80,9 +82,9 @@ def _classic(session: AccountSession, cluster: str) -> list[str]:
     names = [item["LoadBalancerName"] for page in pages for item in page["LoadBalancerDescriptions"]]
     return [
         f"classic load balancer {entry['LoadBalancerName']}"
-        for batch in _batches(names)
+        for batch in tag_batches(names)
         for entry in client.describe_tags(LoadBalancerNames=batch)["TagDescriptions"]
-        if _is_ours(entry["Tags"], cluster)
+        if is_of_cluster(entry["Tags"], cluster)
     ]
 
 

@@ -11,11 +11,10 @@ from mlcc_infra.account.decisions import Fact, Presence, ResourceKey, Wanted
 from mlcc_infra.account.lookups import LOOKUPS, Lookup
 from mlcc_infra.account.lookups.cloudformation import describe_stack
 from mlcc_infra.account.reader import AmbiguousError, Found, Reader, error_code
-from mlcc_infra.tagging import owner_of
+from mlcc_infra.tagging import STACK_NAME_TAG, owner_of
 
 WORKERS = 16
 # CloudFormation marks what it makes with reserved tags (CloudFormation user guide, "Resource tags").
-STACK_NAME_TAG = "aws:cloudformation:stack-name"
 
 
 def take_inventory(reader: Reader, wanted: Sequence[Wanted]) -> dict[ResourceKey, Fact]:

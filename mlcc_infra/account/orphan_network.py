@@ -7,20 +7,17 @@ user guide, "Tag your resources"; AWS Load Balancer Controller, "Security groups
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from mlcc_infra.account.cluster_leftovers import CONTROLLER_TAG
+from mlcc_infra.account.cluster_leftovers import CONTROLLER_TAG, is_of_cluster, tag_batches
 from mlcc_infra.account.orphans import Thing
 from mlcc_infra.account.reader import Reader
 from mlcc_infra.naming import Names
-from mlcc_infra.tagging import TAG_PROFILE, TAG_RESOURCE, OwnerKind, owner_of, tag_list
+from mlcc_infra.tagging import STACK_NAME_TAG, TAG_PROFILE, TAG_RESOURCE, OwnerKind, owner_of
 
-_STACK_NAME_TAG = "aws:cloudformation:stack-name"
 _CLUSTER_TAGS = (CONTROLLER_TAG, "cluster.k8s.amazonaws.com/name", "eks:cluster-name", "aws:eks:cluster-name")
-# DescribeTags of both load balancer APIs takes so many at once (ELB API references).
-_BATCH = 20
 
 
 def clusters_of(names: Names) -> tuple[str, str]:
@@ -170,7 +167,7 @@ def _of_stack(reader: Reader, names: Names) -> _Marked:
     stack = names.hyperpod_stack
     return {
         tag["ResourceId"]: (f"made by CloudFormation stack {tag['Value']}", (stack,))
-        for tag in _tagged(reader, [_STACK_NAME_TAG], [stack, f"{stack}-*"])
+        for tag in _tagged(reader, [STACK_NAME_TAG], [stack, f"{stack}-*"])
         if tag["Value"] == stack or tag["Value"].startswith(f"{stack}-")
     }
 
@@ -240,17 +237,8 @@ def _interfaces(reader: Reader, names: Names) -> Iterator[Thing]:
             )
 
 
-def _owner_cluster(tags: Iterable[Mapping[str, str]], names: Names) -> str | None:
-    found = tag_list(tags)
-    for cluster in clusters_of(names):
-        if found.get(CONTROLLER_TAG) == cluster or found.get(f"kubernetes.io/cluster/{cluster}") == "owned":
-            return cluster
-    return None
-
-
-def _batches(items: list[str]) -> Iterator[list[str]]:
-    for start in range(0, len(items), _BATCH):
-        yield items[start : start + _BATCH]
+def _owner_cluster(tags: Collection[Mapping[str, str]], names: Names) -> str | None:
+    return next((cluster for cluster in clusters_of(names) if is_of_cluster(tags, cluster)), None)
 
 
 def load_balancers(reader: Reader, names: Names) -> Iterator[Thing]:
@@ -273,7 +261,7 @@ def load_balancers(reader: Reader, names: Names) -> Iterator[Thing]:
         ),
     ):
         arns = [item[key] for item in reader.pages("elbv2", operation, result)]
-        for batch in _batches(arns):
+        for batch in tag_batches(arns):
             for entry in client.describe_tags(ResourceArns=batch)["TagDescriptions"]:
                 arn, cluster = entry["ResourceArn"], _owner_cluster(entry["Tags"], names)
                 if cluster is not None:
@@ -289,7 +277,7 @@ def classic_load_balancers(reader: Reader, names: Names) -> Iterator[Thing]:
         item["LoadBalancerName"]
         for item in reader.pages("elb", "describe_load_balancers", "LoadBalancerDescriptions")
     ]
-    for batch in _batches(found):
+    for batch in tag_batches(found):
         for entry in client.describe_tags(LoadBalancerNames=batch)["TagDescriptions"]:
             name, cluster = entry["LoadBalancerName"], _owner_cluster(entry["Tags"], names)
             if cluster is not None:
