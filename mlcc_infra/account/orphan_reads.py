@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from mlcc_infra.account.lookups.s3 import bucket_tags
+from mlcc_infra.account.lookups.s3 import account_buckets, bucket_tags
 from mlcc_infra.account.orphan_network import (
     classic_load_balancers,
     clusters_of,
@@ -129,8 +129,7 @@ def _cloudformation(reader: Reader, names: Names) -> Iterator[Thing]:
 
 def _s3(reader: Reader, names: Names) -> Iterator[Thing]:
     prefixes = (names.lifecycle_bucket, names.tls_bucket, names.hyperpod_stack)
-    for bucket in reader.session.client("s3").list_buckets()["Buckets"]:
-        name = bucket["Name"]
+    for name in sorted(account_buckets(reader)):
         if not name.startswith(prefixes):
             continue
         found = _by_name(reader, names, name, bucket_tags(reader, name) or {})

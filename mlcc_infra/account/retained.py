@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from botocore.exceptions import ClientError
 
 from mlcc_infra.account.lookups.iam import attached_policies, get_role, inline_policies
-from mlcc_infra.account.lookups.s3 import bucket_tags
+from mlcc_infra.account.lookups.s3 import BUCKET_SETTINGS, account_buckets, bucket_setting, bucket_tags
 from mlcc_infra.account.reader import Reader, error_code
+from mlcc_infra.errors import UserError
 from mlcc_infra.tagging import OwnerKind, owner_of, tag_list
 
 
@@ -83,14 +84,6 @@ def retained_roles(reader: Reader, roles: Iterable[RoleToKeep]) -> list[Retained
     return found
 
 
-_SETTINGS = {
-    "bucket public access block": ("get_public_access_block", "NoSuchPublicAccessBlockConfiguration"),
-    "bucket encryption": ("get_bucket_encryption", "ServerSideEncryptionConfigurationNotFoundError"),
-    "bucket ownership": ("get_bucket_ownership_controls", "OwnershipControlsNotFoundError"),
-    "bucket policy": ("get_bucket_policy", "NoSuchBucketPolicy"),
-}
-
-
 def retained_buckets(reader: Reader, names: Iterable[str]) -> list[RetainedBucket]:
     """Those of the buckets that exist and carry the profile's tags. Somebody else's bucket is not listed."""
     found: list[RetainedBucket] = []
@@ -98,8 +91,10 @@ def retained_buckets(reader: Reader, names: Iterable[str]) -> list[RetainedBucke
         try:
             tags = bucket_tags(reader, name)
         except ClientError as error:
-            if error_code(error) in ("403", "AccessDenied"):
-                continue  # the name is taken by another account: it is nothing that this stack left behind
+            # Refused for a name that another account has taken, which is nothing that this stack left
+            # behind; but refused for a bucket of this account where the caller may not read it.
+            if error_code(error) in ("403", "AccessDenied") and name not in account_buckets(reader):
+                continue
             raise
         if tags is None:
             continue
@@ -110,23 +105,18 @@ def retained_buckets(reader: Reader, names: Iterable[str]) -> list[RetainedBucke
 
 
 def _bucket_settings(reader: Reader, name: str) -> tuple[str, ...]:
-    client = reader.session.client("s3")
-    present: list[str] = []
-    for setting, (operation, absent) in _SETTINGS.items():
-        try:
-            getattr(client, operation)(Bucket=name)
-        except ClientError as error:
-            if error_code(error) != absent:
-                raise
-        else:
-            present.append(setting)
-    return tuple(present)
+    return tuple(
+        f"bucket {shown}"
+        for shown, setting in BUCKET_SETTINGS.items()
+        if bucket_setting(reader, name, setting) is not None
+    )
 
 
 def delete_bucket(reader: Reader, bucket: RetainedBucket) -> None:
     """Empty a bucket, versions and delete markers included, and delete it.
 
-    S3 refuses to delete a bucket that holds either (S3 API reference, DeleteBucket).
+    S3 refuses to delete a bucket that holds either (S3 API reference, DeleteBucket). What it does not delete
+    of a batch it lists in an answer that is no error (DeleteObjects); the first of these is raised.
     """
     client = reader.session.client("s3")
     for page in client.get_paginator("list_object_versions").paginate(Bucket=bucket.name):
@@ -135,7 +125,15 @@ def delete_bucket(reader: Reader, bucket: RetainedBucket) -> None:
             for item in (*page.get("Versions", []), *page.get("DeleteMarkers", []))
         ]
         if objects:
-            client.delete_objects(Bucket=bucket.name, Delete={"Objects": objects, "Quiet": True})
+            answer = client.delete_objects(Bucket=bucket.name, Delete={"Objects": objects, "Quiet": True})
+            if answer.get("Errors"):
+                first = answer["Errors"][0]
+                raise UserError(
+                    f"{first['Key']} in bucket {bucket.name} cannot be deleted: "
+                    f"{first.get('Message') or first.get('Code')}",
+                    remedy="Allow s3:DeleteObject and s3:DeleteObjectVersion on the bucket, lift what locks "
+                    "its objects, and run again.",
+                )
     client.delete_bucket(Bucket=bucket.name)
 
 

@@ -58,4 +58,4 @@ def _tls_buckets(profile: Profile, names: Names) -> list[str]:
     if not (profile.has("hyperpod-eks") or profile.has("operator-only")):
         return []
     given = [profile.operator.tls_bucket] if profile.operator.tls_bucket else []
-    return [*given, names.tls_bucket, names.predecessor_tls_bucket]
+    return list(dict.fromkeys([*given, names.tls_bucket, names.predecessor_tls_bucket]))

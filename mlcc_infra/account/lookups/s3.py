@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from botocore.exceptions import ClientError
@@ -40,13 +41,46 @@ def bucket_tags(reader: Reader, bucket: str) -> dict[str, str] | None:
     return reader.once(("bucket", bucket), read)
 
 
+def account_buckets(reader: Reader) -> frozenset[str]:
+    """Names of all buckets of this account (ListBuckets)."""
+    client = reader.session.client("s3")
+
+    def read() -> frozenset[str]:
+        pages = client.get_paginator("list_buckets").paginate()
+        return frozenset(bucket["Name"] for page in pages for bucket in page.get("Buckets", []))
+
+    return reader.once(("buckets",), read)
+
+
+@dataclass(frozen=True)
+class BucketSetting:
+    """Something set on a bucket: the operation that reads it, and S3's code where it is not set."""
+
+    operation: str
+    absent: str
+
+
+BUCKET_SETTINGS: Mapping[str, BucketSetting] = {
+    "public access block": BucketSetting("get_public_access_block", "NoSuchPublicAccessBlockConfiguration"),
+    "encryption": BucketSetting("get_bucket_encryption", "ServerSideEncryptionConfigurationNotFoundError"),
+    "ownership": BucketSetting("get_bucket_ownership_controls", "OwnershipControlsNotFoundError"),
+    "policy": BucketSetting("get_bucket_policy", "NoSuchBucketPolicy"),
+}
+
+
+def bucket_setting(reader: Reader, bucket: str, setting: BucketSetting) -> dict[str, Any] | None:
+    """What is set on a bucket, as S3 answers it; None where it is not set."""
+    call: Any = getattr(reader.session.client("s3"), setting.operation)
+    return reader.optional((setting.operation, bucket), lambda: call(Bucket=bucket), (setting.absent,))
+
+
 def _bucket(reader: Reader, wanted: Wanted) -> Found | None:
     name = wanted.lookup["bucket"]
     tags = bucket_tags(reader, name)
     return None if tags is None else Found(import_id=name, resource_id=name, tags=tags)
 
 
-def _setting(operation: str, absent: tuple[str, ...]) -> Callable[[Reader, Wanted], Found | None]:
+def _setting(shown: str) -> Callable[[Reader, Wanted], Found | None]:
     """The lookup of something set on a bucket; it belongs to whoever owns the bucket."""
 
     def look_up(reader: Reader, wanted: Wanted) -> Found | None:
@@ -54,8 +88,7 @@ def _setting(operation: str, absent: tuple[str, ...]) -> Callable[[Reader, Wante
         tags = bucket_tags(reader, name)
         if tags is None:
             return None
-        call: Any = getattr(reader.session.client("s3"), operation)
-        found = reader.optional((operation, name), lambda: call(Bucket=name), absent)
+        found = bucket_setting(reader, name, BUCKET_SETTINGS[shown])
         return None if found is None else Found(import_id=name, resource_id=name, tags=tags)
 
     return look_up
@@ -75,15 +108,11 @@ def _object(reader: Reader, wanted: Wanted) -> Found | None:
 
 LOOKUPS: Mapping[str, Callable[[Reader, Wanted], Found | None]] = {
     "aws:s3/bucket:Bucket": _bucket,
-    "aws:s3/bucketPublicAccessBlock:BucketPublicAccessBlock": _setting(
-        "get_public_access_block", ("NoSuchPublicAccessBlockConfiguration",)
-    ),
+    "aws:s3/bucketPublicAccessBlock:BucketPublicAccessBlock": _setting("public access block"),
     "aws:s3/bucketServerSideEncryptionConfiguration:BucketServerSideEncryptionConfiguration": _setting(
-        "get_bucket_encryption", ("ServerSideEncryptionConfigurationNotFoundError",)
+        "encryption"
     ),
-    "aws:s3/bucketOwnershipControls:BucketOwnershipControls": _setting(
-        "get_bucket_ownership_controls", ("OwnershipControlsNotFoundError",)
-    ),
-    "aws:s3/bucketPolicy:BucketPolicy": _setting("get_bucket_policy", ("NoSuchBucketPolicy",)),
+    "aws:s3/bucketOwnershipControls:BucketOwnershipControls": _setting("ownership"),
+    "aws:s3/bucketPolicy:BucketPolicy": _setting("policy"),
     "aws:s3/bucketObjectv2:BucketObjectv2": _object,
 }
