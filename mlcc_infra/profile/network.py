@@ -61,24 +61,22 @@ class Network(Part):
         """
         if self.vpc_cidr is None:
             raise ValueError("an existing VPC is used as it is; nothing is planned in it")
-        planned = plan_network(self.vpc_cidr, zones)
         private, public = self.private_subnet_cidrs, self.public_subnet_cidrs
-        if private is None and public is None:
-            return planned
         if len(private or zones) != len(zones) or len(public or zones) != len(zones):
             raise ValueError(f"one subnet block a zone is needed: {len(zones)} zones")
+        if private is not None and public is not None:  # so small a VPC may not be cut by plan_network
+            return NetworkPlan(
+                cidr=self.vpc_cidr, private=_place(zones, private), public=_place(zones, public)
+            )
+        planned = plan_network(self.vpc_cidr, zones)
         return NetworkPlan(
             cidr=planned.cidr,
-            private=_place(zones, private, planned.private),
-            public=_place(zones, public, planned.public),
+            private=planned.private if private is None else _place(zones, private),
+            public=planned.public if public is None else _place(zones, public),
         )
 
 
-def _place(
-    zones: Sequence[str], given: Sequence[str] | None, planned: tuple[Subnet, ...]
-) -> tuple[Subnet, ...]:
-    if given is None:
-        return planned
+def _place(zones: Sequence[str], given: Sequence[str]) -> tuple[Subnet, ...]:
     return tuple(Subnet(zone=zone, cidr=cidr) for zone, cidr in zip(zones, given, strict=True))
 
 

@@ -92,6 +92,14 @@ def test_given_blocks_take_the_place_of_the_planned_ones() -> None:
     assert [subnet.cidr for subnet in plan.public] == ["10.0.32.0/21", "10.0.96.0/21"]
 
 
+def test_a_vpc_too_small_to_be_cut_takes_blocks_that_are_all_given() -> None:
+    private, public = ("10.0.0.0/26", "10.0.0.64/26"), ("10.0.0.128/26", "10.0.0.192/26")
+    plan = Network(cidr="10.0.0.0/24", private_subnet_cidrs=private, public_subnet_cidrs=public).plan(ZONES)
+    assert plan.cidr == "10.0.0.0/24"
+    assert [(subnet.zone, subnet.cidr) for subnet in plan.private] == list(zip(ZONES, private, strict=True))
+    assert [(subnet.zone, subnet.cidr) for subnet in plan.public] == list(zip(ZONES, public, strict=True))
+
+
 def test_nothing_is_planned_in_an_existing_vpc() -> None:
     with pytest.raises(ValueError, match="as it is"):
         Network(vpc_id=VPC).plan(ZONES)
