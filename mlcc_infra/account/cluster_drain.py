@@ -171,7 +171,7 @@ class _Drain:
     def run(self, limit: float) -> None:
         """Models first, then the rest: while a model lives, its operator makes its Ingress again."""
         deadline = clock.Deadline(limit)
-        self._until_gone(lambda api: self._remove(api, models(api)), clock.Deadline(limit / 2))
+        self._until_gone(lambda api: self._remove(api, models(api)), clock.Deadline(limit / 2), final=False)
         blockers = self._until_gone(self._step, deadline)
         if blockers:
             raise UserError(
@@ -211,10 +211,13 @@ class _Drain:
             self._tell(text)
         return list(found.lines)
 
-    def _until_gone(self, step: Callable[[ClusterApi], list[str]], deadline: clock.Deadline) -> list[str]:
+    def _until_gone(
+        self, step: Callable[[ClusterApi], list[str]], deadline: clock.Deadline, *, final: bool = True
+    ) -> list[str]:
         """Do a step until it finds nothing; what it still finds when the time is over.
 
         The last look is never the first: only after a deletion was asked for is it known what holds it.
+        Where another phase follows, a last look that gets no answer ends this one only.
         """
         silence: clock.Deadline | None = None
         for looks in itertools.count():
@@ -227,7 +230,7 @@ class _Drain:
                 if _living(self._session, self._cluster["name"]) is None:
                     return []
                 silence = silence or clock.Deadline(SILENCE_SECONDS)
-                if last or silence.expired():
+                if silence.expired() or (last and final):
                     raise self._unasked(error) from error
                 blockers = [str(error)]
             if not blockers:

@@ -14,7 +14,7 @@ from mlcc_infra.account.lookups.cloudformation import describe_stack
 from mlcc_infra.account.preflight import CheckResult, Verdict
 from mlcc_infra.account.reader import Reader, error_code
 from mlcc_infra.account.session import AccountSession
-from mlcc_infra.account.stack_failure import first_cause
+from mlcc_infra.account.stack_failure import current_stack, first_cause
 from mlcc_infra.profile import Profile
 from mlcc_infra.profile.problems import Problem
 from mlcc_infra.template import check_pin, frozen_differences, frozen_words
@@ -142,16 +142,10 @@ def wait_until_stable(session: AccountSession, stack_name: str, say: Callable[[s
     In modelled time, at most 150 minutes; then it goes on, and AWS says what it has against it. Answers
     whether there was anything to wait for: then what was found out before may no longer hold.
     """
-    client = session.client("cloudformation")
 
     def status() -> str:
-        try:
-            stacks = client.describe_stacks(StackName=stack_name)["Stacks"]
-        except ClientError as error:
-            if error_code(error) == "ValidationError":
-                return ""
-            raise
-        return str(stacks[0]["StackStatus"]) if stacks else ""
+        stack = current_stack(session, stack_name)
+        return str(stack["StackStatus"]) if stack else ""
 
     deadline = clock.Deadline(WAIT_SECONDS)
     said = ""

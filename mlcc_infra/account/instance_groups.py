@@ -93,7 +93,9 @@ def read_cluster(session: AccountSession, request: Request) -> Cluster | None:
 
 def _zones(session: AccountSession, described: dict[str, Any]) -> dict[str, str]:
     configurations = [described.get("VpcConfig") or {}]
-    configurations += [group.get("OverrideVpcConfig") or {} for group in described["InstanceGroups"]]
+    configurations += [
+        group.get("OverrideVpcConfig") or {} for group in described.get("InstanceGroups") or []
+    ]
     subnets = sorted({subnet for item in configurations for subnet in item.get("Subnets") or []})
     if not subnets:
         return {}

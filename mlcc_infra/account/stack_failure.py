@@ -63,7 +63,7 @@ def watch_creation(
     deadline = clock.Deadline(WATCH_SECONDS)
     while not deadline.expired():
         try:
-            stack = _stack(session, stack_name)
+            stack = current_stack(session, stack_name)
             if stack is not None and stack["StackId"] != besides:
                 status = str(stack["StackStatus"])
                 if status == "CREATE_COMPLETE":
@@ -78,7 +78,11 @@ def watch_creation(
         clock.sleep(POLL_SECONDS)
 
 
-def _stack(session: AccountSession, name: str) -> dict[str, Any] | None:
+def current_stack(session: AccountSession, name: str) -> dict[str, Any] | None:
+    """The stack of that name as it is at this moment, asked anew each time; None when there is none.
+
+    Raises botocore's errors for any other answer of CloudFormation.
+    """
     try:
         stacks = session.client("cloudformation").describe_stacks(StackName=name)["Stacks"]
     except ClientError as error:
