@@ -113,7 +113,7 @@ def create_hyperpod_eks(
             context=context,
             options=options,
         )
-    values = _published_values(roles, native, operator, plan)
+    values = _published_values(profile, roles, native, operator, plan)
     outputs = publish(
         OUTPUTS,
         PublishedOutputsArgs(module=MODULE, values={key: values[key] for key in plan.published}),
@@ -132,13 +132,16 @@ def create_hyperpod_eks(
 
 
 def _published_values(
+    profile: Profile,
     roles: ServiceRoles,
     native: HyperPodNativeFromTemplate,
     operator: OperatorStage | None,
     plan: HyperPodEksPlan,
 ) -> dict[str, pulumi.Output[str]]:
+    existing = profile.hyperpod.existing_vpc  # whose subnets the stack does not put out
+    subnets = ",".join(existing.private_subnet_ids) if existing else native.private_subnet_ids
     values: dict[str, pulumi.Output[str]] = {
-        "PrivateSubnetIds": native.private_subnet_ids,
+        "PrivateSubnetIds": pulumi.Output.from_input(subnets),
         "HyperPodInstanceRoleArn": roles.role(INSTANCE_ROLE).arn,
         "EksClusterArn": native.eks_cluster_arn,
         "EksClusterName": native.eks_cluster_name,

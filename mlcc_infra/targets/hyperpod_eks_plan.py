@@ -100,7 +100,7 @@ def plan_hyperpod_eks(survey: Survey) -> HyperPodEksPlan:
         operator = plan_operator(
             survey,
             cluster=names.hyperpod_eks_cluster,
-            kubernetes=_kubernetes_version(survey, made_in),
+            kubernetes=_kubernetes_version(survey),
             made=prerequisites_by_template(_parameters_of_stack(survey) or parameters, region=profile.region),
         )
     admins, admin_results = resolve_admins(survey.reader, profile.admins, survey.identity.account)
@@ -181,9 +181,10 @@ def _parameters_of_stack(survey: Survey) -> dict[str, str]:
     return {entry["ParameterKey"]: entry.get("ParameterValue", "") for entry in stack.get("Parameters", [])}
 
 
-def _kubernetes_version(survey: Survey, made_in: tuple[str, ...]) -> str:
+def _kubernetes_version(survey: Survey) -> str:
     """What the cluster of a living stack runs, since the add-ons are for that; else the profile's."""
-    cluster = describe_cluster(survey.reader, survey.names.hyperpod_eks_cluster) if made_in else None
+    lives = bool(_parameters_of_stack(survey))
+    cluster = describe_cluster(survey.reader, survey.names.hyperpod_eks_cluster) if lives else None
     return str((cluster or {}).get("version") or survey.profile.hyperpod.kubernetes_version)
 
 
