@@ -329,12 +329,6 @@ class Names:
         """The predecessor's operator role, which cannot be adopted (wrong prefix) but is reported."""
         return self._name("predecessor_inference_role")
 
-    @property
-    def predecessor_stacks(self) -> tuple[str, ...]:
-        """CloudFormation stacks of the predecessor that may still own things of this profile."""
-        suffixes = ("eks-cluster", "hyperpod-cluster", "inference-operator")
-        return tuple(f"mlcc-{self.profile}-{suffix}" for suffix in suffixes)
-
     def template_mirror(self, digest: str) -> str:
         """Bucket of the mirrored templates whose SHA-256 is ``digest`` (at least twelve hex digits).
 

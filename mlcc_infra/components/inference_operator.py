@@ -129,6 +129,7 @@ class InferenceOperatorAddon(Component):
             name=args.tls_bucket,
             policy=policy_text(deny_plain_http(args.tls_bucket, partition=context.partition)),
             retained=True,
+            force_destroy=context.force_delete,
         )
         self._arns = {
             **{plan.key: pulumi.Output.from_input(plan.given) for plan in args.roles if plan.given},

@@ -31,7 +31,6 @@ class RoleContext:
     issuer: str = ""
     model_buckets: Sequence[str] = ()
     tls_bucket: str = ""
-    execution_role_path: str = "/"
     service_accounts: Sequence[str] = ()
 
     @property

@@ -145,7 +145,7 @@ def deploy(profile: Profile) -> None:
     if plan.hyperpod_eks is not None and not pulumi.runtime.is_dry_run():
         session, stack = plan.survey.reader.session, plan.survey.names.hyperpod_stack
         if wait_until_stable(session, stack, pulumi.log.info):
-            plan = _checked_plan(profile)
+            plan = _checked_plan(profile, recorded=plan.survey.recorded)
     _say(plan)
     survey = plan.survey
     context = StackContext(
@@ -174,8 +174,8 @@ def deploy(profile: Profile) -> None:
         create_operator_only(profile, plan.operator_only, context=context, provider=provider)
 
 
-def _checked_plan(profile: Profile) -> DeploymentPlan:
-    plan = plan_deployment(profile)
+def _checked_plan(profile: Profile, *, recorded: RecordedState | None = None) -> DeploymentPlan:
+    plan = plan_deployment(profile, recorded=recorded)
     refuse_if_any(plan.results, stack=profile.stack)
     return plan
 

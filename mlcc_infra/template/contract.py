@@ -93,11 +93,6 @@ class Contract:
         """Every parameter's value: the one given, else the default."""
         return {name: parameters.get(name, entry.default) for name, entry in self.parameters.items()}
 
-    @property
-    def nested_templates(self) -> tuple[str, ...]:
-        """File names of the templates that the main one nests directly."""
-        return tuple(sorted({entry.template for entry in self.resources.values() if entry.template}))
-
 
 @cache
 def load_contract() -> Contract:

@@ -15,8 +15,6 @@ from mlcc_infra.versions import PREREQUISITE_MINIMUM
 
 PUBLIC_SUBNET_TAG: Final = "aws-sagemaker-hyperpod-prerequiste"
 """Tag of the public subnets, spelt so in AWS's vpc-template."""
-BASE_CHART_RELEASE: Final = "dependencies"
-"""Helm release of AWS's base chart, in kube-system; it is not the operator's."""
 
 
 def eks_cluster_name(prefix: str, eks_name: str = "eks") -> str:
@@ -39,11 +37,6 @@ def log_groups(prefix: str, hyperpod_cluster: str, eks_name: str = "eks") -> tup
         f"/aws/eks/{eks_cluster_name(prefix, eks_name)}/cluster",
         f"/aws/sagemaker/Clusters/{hyperpod_cluster}/*",
     )
-
-
-def own_buckets(prefix: str) -> tuple[str, str]:
-    """The buckets that the template makes when it makes buckets; they block its deletion while not empty."""
-    return f"{prefix}-bucket", f"{prefix}-logs"
 
 
 @dataclass(frozen=True, kw_only=True)
