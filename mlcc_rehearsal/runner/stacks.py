@@ -76,9 +76,17 @@ def _init(pulumi: Path, stack: str, view: Path, environment: Mapping[str, str]) 
 
 
 def make_stacks(pulumi: Path, stacks: list[str], view: Path, environment: Mapping[str, str]) -> None:
-    """Make `stacks` of the project at `view`, several at once. UserError in the CLI's words if one fails."""
-    with ThreadPoolExecutor(max(1, min(4, len(stacks)))) as pool:
-        answers = pool.map(lambda stack: _init(pulumi, stack, view, environment), stacks)
+    """Make `stacks` of the project at `view`, several at once. UserError in the CLI's words if one fails.
+
+    The first is made alone: with it the backend writes its ``.pulumi/meta.yaml``, which another would find
+    half written ("read .pulumi/meta.yaml: EOF", seen under load with pulumi 3.276.0).
+    """
+
+    def make(stack: str) -> str | None:
+        return _init(pulumi, stack, view, environment)
+
+    with ThreadPoolExecutor(4) as pool:
+        answers = [*map(make, stacks[:1]), *pool.map(make, stacks[1:])]
         failures = [f"{stack}: {answer}" for stack, answer in zip(stacks, answers, strict=True) if answer]
     if failures:
         raise UserError(
