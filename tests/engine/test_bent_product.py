@@ -32,6 +32,8 @@ NETWORK = "mlcc_infra/components/network.py"
 VERSIONS = "mlcc_infra/versions.py"
 CHECKS = "mlcc_infra/targets/vanilla_eks_plan.py"
 STACK = "stacks/Pulumi.mlcc-demo.yaml"
+# Every law here strikes the first target; the second would only take time.
+VANILLA_ALONE = (STACK, "    - hyperpod-eks\n", "")
 NO_CHECKS = (
     CHECKS,
     "checks=(zone_check, *_checks(survey, network), foreign_policy_check(survey.reader, roles)),",
@@ -146,7 +148,7 @@ BENDS = (
 @pytest.mark.parametrize("bend", BENDS, ids=lambda bend: bend.law)
 def test_a_bent_product_fails_in_the_words_of_aws(bend: Bend, tmp_path: Path) -> None:
     project = copy_project(tmp_path)
-    for name, old, new in bend.changes:
+    for name, old, new in (VANILLA_ALONE, *bend.changes):
         path = project / name
         text = path.read_text()
         assert text.count(old) == 1, f"{name} has changed: {old!r} is there {text.count(old)} times"
