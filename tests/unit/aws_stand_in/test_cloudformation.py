@@ -23,7 +23,7 @@ URL = "https://b.s3.us-west-2.amazonaws.com/t.yaml"
 
 @pytest.fixture(autouse=True)
 def fast(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("MLCC_CLOCK_SPEED", "2000")
+    monkeypatch.setenv("MLCC_CLOCK_SPEED", "400")
 
 
 def refusal(message: str) -> AwsError:
