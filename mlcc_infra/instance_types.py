@@ -160,6 +160,18 @@ class InstanceType:
         return bool(_ACCELERATED.match(self.family))
 
     @property
+    def accelerator(self) -> str:
+        """Whose accelerators it carries: `NVIDIA`, `Neuron` (Trainium and Inferentia), `other`, or nothing.
+
+        Radeon cards (g4ad), Habana (dl1), Xilinx (vt1, f1, f2) and Qualcomm (dl2q) are other ones.
+        """
+        if not self.is_accelerated:
+            return ""
+        if self.family.startswith(("trn", "inf")):
+            return "Neuron"
+        return "other" if re.match(r"^(g4ad|dl|vt|f\d)", self.family) else "NVIDIA"
+
+    @property
     def is_x86_cpu(self) -> bool:
         """Whether it can be a floor: x86 and without an accelerator."""
         return not self.is_arm and not self.is_accelerated

@@ -77,6 +77,21 @@ def tag_problems(tags: Mapping[str, str], *, own_tags: int = OWN_TAGS) -> tuple[
     return tuple(problems)
 
 
+def case_problems(tags: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
+    """Tag keys that differ in case only, as pairs of tag key and reason.
+
+    IAM compares keys without regard to case and refuses the second ("Duplicate tag keys found. Please note
+    that Tag keys are case insensitive"); every profile has roles (IAM user guide, "Tagging IAM resources").
+    """
+    seen: dict[str, str] = {}
+    problems: list[tuple[str, str]] = []
+    for key in tags:
+        first = seen.setdefault(key.lower(), key)
+        if first != key:
+            problems.append((key, f"it differs from the tag {first!r} in case only, which IAM refuses"))
+    return tuple(problems)
+
+
 def tags(
     *,
     profile: str,

@@ -13,7 +13,7 @@ from mlcc_infra.profile.checks import Findings
 from mlcc_infra.profile.principals import read_principal
 from mlcc_infra.profile.problems import closest, set_command
 from mlcc_infra.regions import REGIONS
-from mlcc_infra.tagging import MOST_OWN_TAGS, tag_problems
+from mlcc_infra.tagging import MOST_OWN_TAGS, case_problems, tag_problems
 
 _PATTERN_TEXT: Final = "lower-case letters, digits and hyphens, no hyphen at either end"
 
@@ -162,7 +162,7 @@ def check_own(findings: Findings) -> None:
 def check_tags(findings: Findings) -> None:
     """What AWS accepts as tags, with room for this product's own."""
     tags = findings.profile.tags
-    for name, reason in tag_problems(tags, own_tags=MOST_OWN_TAGS):
+    for name, reason in (*tag_problems(tags, own_tags=MOST_OWN_TAGS), *case_problems(tags)):
         key = f'mlcc:tags["{name}"]' if name else "mlcc:tags"
         findings.refuse(key, tags.get(name, len(tags)), reason, "change or remove the tag")
 

@@ -1,4 +1,4 @@
-"""Checks of the vanilla EKS cluster."""
+"""Checks of the vanilla EKS cluster; its node groups have a module of their own."""
 
 from __future__ import annotations
 
@@ -15,11 +15,14 @@ from mlcc_infra.profile.problems import closest, remove_command, set_command
 
 MAX_FARGATE_SELECTORS: Final = 5
 """Selectors of one Fargate profile (botocore, CreateFargateProfile)."""
-_NAMESPACE: Final = re.compile(r"^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$")
-_LABEL_KEY: Final = re.compile(
-    r"^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?$"
+MAX_PUBLIC_BLOCKS: Final = 40
+"""Blocks for the public endpoint of a cluster (EKS user guide, service quotas)."""
+RETENTION_DAYS: Final = (
+    *(1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545),
+    *(731, 1096, 1827, 2192, 2557, 2922, 3288, 3653),
 )
-_LABEL_VALUE: Final = re.compile(r"^([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?$")
+"""Days for which CloudWatch keeps logs, and no others (botocore, logs, PutRetentionPolicy)."""
+_NAMESPACE: Final = re.compile(r"^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$")
 _GATEWAY_CONTROLLER: Final = "hyperpod-inference-system"
 
 
@@ -73,9 +76,21 @@ def check_endpoint(findings: Findings) -> None:
     blocks = endpoint.public_access_cidrs
     given = "public_access_cidrs" in endpoint.model_fields_set
     for position, text in enumerate(blocks):
-        if block(text) is None:
-            place = f"{key}.publicAccessCidrs[{position}]"
+        place = f"{key}.publicAccessCidrs[{position}]"
+        network = block(text)
+        if network is None:
             findings.refuse(place, text, block_reason(text), "give an IPv4 block such as 203.0.113.0/24")
+        elif any(network.subnet_of(private) for private in PRIVATE_RANGES):
+            findings.refuse(
+                place,
+                text,
+                "a private block, which EKS refuses for the public endpoint: no private address reaches it",
+                "give the addresses that your network has on the internet, such as 203.0.113.0/24; what is "
+                "in the VPC, or connected to it, uses the private endpoint",
+            )
+    if len(blocks) > MAX_PUBLIC_BLOCKS:
+        found = f"{len(blocks)} blocks; EKS takes {MAX_PUBLIC_BLOCKS} without a raised quota (unverified)"
+        findings.warn(f"{key}.publicAccessCidrs", len(blocks), found, "join neighbouring blocks")
     if endpoint.public and not blocks:
         findings.refuse(
             f"{key}.publicAccessCidrs",
@@ -104,6 +119,18 @@ def check_endpoint(findings: Findings) -> None:
         )
 
 
+def check_logs(findings: Findings) -> None:
+    """A retention that CloudWatch knows."""
+    days = findings.profile.eks.log_retention_days
+    if days in RETENTION_DAYS:
+        return
+    key = "mlcc:eks.logRetentionDays"
+    longer = next(known for known in RETENTION_DAYS if known > days)
+    listed = ", ".join(map(str, RETENTION_DAYS))
+    found = f"a retention that CloudWatch does not know; it knows {listed}"
+    findings.refuse(key, days, found, set_command(key, str(longer), stack=findings.stack))
+
+
 def check_service_cidr(findings: Findings) -> None:
     """RFC 1918, /12 to /24, apart from the VPC (EKS API, KubernetesNetworkConfigRequest)."""
     profile = findings.profile
@@ -124,79 +151,6 @@ def check_service_cidr(findings: Findings) -> None:
     vpc = block(profile.network.vpc_cidr or "")
     if vpc is not None and services.overlaps(vpc):
         findings.refuse(key, text, f"a block that overlaps the VPC's {vpc}", command)
-
-
-def check_node_groups(findings: Findings) -> None:
-    """Names once, sizes in order, types of one architecture, and something the system pods can run on."""
-    profile = findings.profile
-    groups = profile.eks.node_groups
-    for name in duplicates(group.name for group in groups):
-        findings.refuse("mlcc:eks.nodeGroups", name, "a node group named twice", "name each group once")
-    for position, group in enumerate(groups):
-        key = f"mlcc:eks.nodeGroups[{position}]"
-        if not group.min_size <= group.desired_size <= group.max_size:
-            findings.refuse(
-                key,
-                {"minSize": group.min_size, "desiredSize": group.desired_size, "maxSize": group.max_size},
-                "sizes out of order",
-                "minSize ≤ desiredSize ≤ maxSize",
-            )
-        if not group.instance_types:
-            findings.refuse(
-                f"{key}.instanceTypes", [], "no instance type", "name at least one, such as m6i.large"
-            )
-        types = [versions.instance_type(name) for name in group.instance_types]
-        for kind in types:
-            if kind.name.startswith("ml."):
-                found = "a HyperPod type; managed node groups are of EC2 types"
-                findings.refuse(f"{key}.instanceTypes", kind.name, found, f"use {kind.ec2_name}")
-        if len({(kind.is_arm, kind.is_accelerated) for kind in types}) > 1 and group.ami_type is None:
-            found = "types of different architecture or accelerator, which no one AMI fits"
-            findings.refuse(f"{key}.instanceTypes", list(group.instance_types), found, "make a group of each")
-        _check_labels(findings, f"{key}.labels", group.labels)
-    if not profile.has("vanilla-eks"):
-        return
-    gpu = any(
-        versions.instance_type(name).is_accelerated for group in groups for name in group.instance_types
-    )
-    if gpu and not profile.eks.device_plugin.enabled:
-        findings.warn(
-            "mlcc:eks.devicePlugin.enabled",
-            False,
-            "a node group with GPUs without the device plugin: pods that ask for a GPU stay Pending",
-            set_command("mlcc:eks.devicePlugin.enabled", "true", stack=findings.stack),
-        )
-    _check_schedulable(findings)
-
-
-def _check_schedulable(findings: Findings) -> None:
-    """CoreDNS has to run before anything else does (ml-container-creator#297)."""
-    eks = findings.profile.eks
-    plain = [
-        group
-        for group in eks.node_groups
-        if group.desired_size > 0 and not any(taint.effect != "PreferNoSchedule" for taint in group.taints)
-    ]
-    if not plain and "kube-system" not in eks.fargate_namespaces:
-        findings.refuse(
-            "mlcc:eks.nodeGroups",
-            [group.name for group in eks.node_groups],
-            "no node that system pods can run on: every group is empty or tainted, and kube-system is not on "
-            "Fargate, so CoreDNS would stay Pending",
-            "add a CPU node group with desiredSize of at least 1 and no taint",
-        )
-
-
-def _check_labels(findings: Findings, key: str, labels: Mapping[str, str]) -> None:
-    if len(labels) > 50:
-        findings.refuse(key, len(labels), "more than 50 labels", "remove some")
-    for name, value in labels.items():
-        if not _LABEL_KEY.match(name) or not _LABEL_VALUE.match(value) or len(name) > 317:
-            findings.refuse(
-                f'{key}["{name}"]', value, "no Kubernetes label", "letters, digits, -, _ and . only"
-            )
-        elif name.startswith(("kubernetes.io/", "eks.amazonaws.com/", "k8s.io/")):
-            findings.refuse(f'{key}["{name}"]', value, "a reserved prefix", "use a prefix of your own")
 
 
 def check_fargate(findings: Findings) -> None:
@@ -313,8 +267,8 @@ def check_inference(findings: Findings) -> None:
 CHECKS: Final[tuple[Callable[[Findings], None], ...]] = (
     check_version,
     check_endpoint,
+    check_logs,
     check_service_cidr,
-    check_node_groups,
     check_fargate,
     check_addons,
     check_inference,

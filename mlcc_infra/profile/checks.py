@@ -50,6 +50,7 @@ def check_profile(profile: Profile, *, today: date | None = None) -> Outcome:
         check_eks,
         check_hyperpod,
         check_network,
+        check_node_groups,
         check_operator,
     )
 
@@ -58,6 +59,7 @@ def check_profile(profile: Profile, *, today: date | None = None) -> Outcome:
         *check_account.CHECKS,
         *check_network.CHECKS,
         *check_eks.CHECKS,
+        *check_node_groups.CHECKS,
         *check_hyperpod.CHECKS,
         *check_operator.CHECKS,
     ):

@@ -14,15 +14,24 @@ from pydantic import ValidationError
 
 from mlcc_infra.profile.explain import problems_of
 from mlcc_infra.profile.model import NOT_KEYS, PARTIAL, Profile
-from mlcc_infra.profile.problems import Problem, ProfileError, closest, set_command
+from mlcc_infra.profile.problems import Problem, ProfileError, closest, remove_command, set_command
 
 NAMESPACE: Final = "mlcc:"
+PROVIDER_NAMESPACES: Final = ("aws:", "eks:", "kubernetes:")
+"""Settings of Pulumi's default providers, which this program switches off: only `aws:region` is read."""
 STACK_FILE: Final = re.compile(r"^Pulumi\.(?P<stack>[^/]+)\.ya?ml$")
 REGION_VARIABLES: Final = ("AWS_REGION", "AWS_DEFAULT_REGION")
 KEYS: Final = tuple(
     str(field.alias or name) for name, field in Profile.model_fields.items() if name not in NOT_KEYS
 )
 """The keys under `mlcc:`."""
+_INSTEAD: Final[Mapping[str, str]] = {
+    "aws:profile": "mlcc:awsProfile",
+    "aws:allowedAccountIds": "mlcc:accountId",
+    "aws:forbiddenAccountIds": "mlcc:accountId",
+    "aws:defaultTags": "mlcc:tags",
+}
+_SECRET_SETTINGS: Final = frozenset({"aws:accessKey", "aws:secretKey", "aws:token", "kubernetes:kubeconfig"})
 _TEXT_KEYS: Final = frozenset({"profile", "awsProfile", "accountId", "permissionsBoundary", "rolePath"})
 
 
@@ -54,16 +63,8 @@ def load_profile(
     chosen_region = _region(config, region, environ or {}, stack, problems)
     raw: dict[str, Any] = {"stack": stack, "region": chosen_region}
     for key, value in config.items():
-        if key == "aws:profile":
-            problems.append(
-                Problem(
-                    key=key,
-                    value=value,
-                    found="a setting of the default provider, which this program does not use",
-                    remedy=f"pulumi config rm aws:profile -s {stack}; "
-                    + set_command("mlcc:awsProfile", str(value), stack=stack),
-                )
-            )
+        if key.startswith(PROVIDER_NAMESPACES) and key != "aws:region":
+            problems.append(_provider_setting(key, value, stack))
         if not key.startswith(NAMESPACE):
             continue
         name = key.removeprefix(NAMESPACE)
@@ -171,6 +172,22 @@ def _decoded(name: str, value: Any, stack: str, problems: list[Problem]) -> Any:
             )
         )
         return _UNREADABLE
+
+
+def _provider_setting(key: str, value: Any, stack: str) -> Problem:
+    """A setting that somebody expects to work and nothing reads is refused, with what takes its place."""
+    remedy = remove_command(key, stack=stack)
+    instead = _INSTEAD.get(key)
+    if instead == "mlcc:awsProfile":
+        remedy += f"; {set_command('mlcc:awsProfile', str(value), stack=stack)}"
+    elif instead:
+        remedy += f"; set {instead} in its place"
+    return Problem(
+        key=key,
+        value=None if key in _SECRET_SETTINGS else value,
+        found="a setting of the default provider, which this program does not use",
+        remedy=remedy,
+    )
 
 
 def _unknown_key(key: str, name: str, value: Any, stack: str) -> Problem:

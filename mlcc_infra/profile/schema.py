@@ -44,7 +44,7 @@ def profile_schema() -> dict[str, Any]:
         "description": "Settings of the stack. The keys under `mlcc:` are the profile.",
         "properties": {"aws:region": region, **{f"mlcc:{name}": value for name, value in keys.items()}},
         # Other namespaces, such as pulumi:, are not the profile's business; misspelt keys of mlcc: are.
-        "patternProperties": {"^(?!mlcc:|aws:profile$)": True},
+        "patternProperties": {"^(?!mlcc:|aws:|eks:|kubernetes:)": True},
         "additionalProperties": False,
         "required": ["mlcc:targets"],
     }

@@ -172,6 +172,12 @@ EKS_PARAMETERS = _law(
     "Parameters keep to the patterns, lengths and values of the API's model.",
     f"{_BOTO} eks",
 )
+PUBLIC_BLOCKS = _law(
+    "eks-public-blocks",
+    "The blocks that may use a cluster's public endpoint are no private ones (RFC 1918).",
+    f"{_EKSUG}, 'Cluster API server endpoint' (no reserved addresses); the words are a guess",
+    unverified=True,
+)
 CLUSTER_VERSION = _law(
     "eks-version-offered",
     "A cluster is made only with a Kubernetes version that EKS offers.",

@@ -16,6 +16,14 @@ config:
   mlcc:accountId: 12345678901
   mlcc:targets: [vanilla-eks, vanilla-gke]
   mlcc:colour: blue
+  aws:defaultTags: {tags: {team: ml}}
+  mlcc:tags: {Team: ml, team: ml}
+  mlcc:eks:
+    serviceCidr: 176.22.0.0/16
+    endpoint: {publicAccessCidrs: [10.0.0.0/8]}
+    logRetentionDays: 31
+    nodeGroups: [{name: arm, instanceTypes: [m6g.large], amiType: AL2023_x86_64_STANDARD}]
+    fargateNamespaces: [a, b, c, d, e, f]
   mlcc:network:
     cidr: 10.0.0.0/16
     zones: [use2-az1, use2-az2]
@@ -28,6 +36,13 @@ MISTAKES = (
     ("mlcc:accountId", "quote"),
     ("mlcc:network.privateSubnetCidrs", "overlap"),
     ("mlcc:targets", "vanilla-gke"),
+    ("aws:defaultTags", "default provider"),
+    ("mlcc:tags", "in case only"),
+    ("mlcc:eks.serviceCidr", "172.16.0.0/12"),
+    ("mlcc:eks.endpoint.publicAccessCidrs[0]", "a private block"),
+    ("mlcc:eks.logRetentionDays", "CloudWatch"),
+    ("mlcc:eks.nodeGroups[0].amiType", "while m6g.large is not"),
+    ("mlcc:eks.fargateNamespaces", "at most 5"),
 )
 
 

@@ -214,6 +214,12 @@ def test_tags_that_aws_refuses_are_named_each() -> None:
     assert set(found) == {'mlcc:tags["aws:x"]', 'mlcc:tags["mlcc:profile"]', 'mlcc:tags["bad#"]'}
 
 
+def test_tags_that_differ_in_case_only_are_refused_because_iam_does() -> None:
+    found = problems({"tags": {"Team": "ml", "team": "ml"}})
+    assert list(found) == ['mlcc:tags["team"]']
+    assert "'Team' in case only" in found['mlcc:tags["team"]'].found
+
+
 def test_too_many_tags_are_refused_with_how_many_fit() -> None:
     # Fifty, less seven of ours on everything and two more on a subnet.
     assert "41 fit" in problems({"tags": {f"k{number}": "v" for number in range(42)}})["mlcc:tags"].found

@@ -5,7 +5,10 @@ from __future__ import annotations
 from datetime import date
 
 import pytest
+from moto.ec2.models.instance_types import INSTANCE_TYPES
 
+from mlcc_infra.instance_types import instance_type
+from mlcc_infra.profile.check_eks import RETENTION_DAYS
 from tests.unit.profile_support import load, problems, warnings
 
 
@@ -258,3 +261,93 @@ def test_a_role_that_no_pod_may_use_is_refused() -> None:
 @pytest.mark.parametrize("bucket", ["UPPER", "a", "under_score", "s3://bucket", "bucket/path"])
 def test_what_is_no_name_of_a_bucket_is_refused(bucket: str) -> None:
     assert "mlcc:eks.inference.modelBuckets[0]" in problems(eks(inference={"modelBuckets": [bucket]}))
+
+
+@pytest.mark.parametrize("text", ["10.0.0.0/16", "172.31.0.0/20", "192.168.0.0/16"])
+def test_a_private_block_for_the_public_endpoint_is_refused(text: str) -> None:
+    found = problems(eks(endpoint={"publicAccessCidrs": ["203.0.113.0/24", text]}))
+    assert "no private address reaches it" in found["mlcc:eks.endpoint.publicAccessCidrs[1]"].found
+    assert list(found) == ["mlcc:eks.endpoint.publicAccessCidrs[1]"]
+
+
+def test_more_blocks_than_the_quota_are_said() -> None:
+    many = [f"203.0.113.{number}/32" for number in range(41)]
+    assert (
+        "40"
+        in warnings(eks(endpoint={"publicAccessCidrs": many}))["mlcc:eks.endpoint.publicAccessCidrs"].found
+    )
+
+
+@pytest.mark.parametrize(("days", "longer"), [(2, "3"), (31, "60"), (3000, "3288")])
+def test_a_retention_that_cloudwatch_does_not_know_is_refused_with_the_next_one(
+    days: int, longer: str
+) -> None:
+    found = problems(eks(logRetentionDays=days))["mlcc:eks.logRetentionDays"]
+    assert f"mlcc:eks.logRetentionDays {longer} " in found.remedy.replace("'", "")
+    assert "3653" in found.found
+
+
+def test_every_retention_that_cloudwatch_knows_is_accepted() -> None:
+    for days in RETENTION_DAYS:
+        assert load(eks(logRetentionDays=days)).eks.log_retention_days == days
+
+
+@pytest.mark.parametrize(
+    ("ami", "instance", "reason"),
+    [
+        ("AL2023_x86_64_STANDARD", "m6g.large", "an AMI for x86, while m6g.large is not"),
+        ("AL2023_ARM_64_STANDARD", "m6i.large", "an AMI for Arm, while m6i.large is not"),
+        ("AL2023_x86_64_NVIDIA", "m6i.large", "an AMI for NVIDIA, which m6i.large does not have"),
+        ("AL2023_x86_64_NVIDIA", "trn1.2xlarge", "an AMI for NVIDIA, which trn1.2xlarge does not have"),
+        ("AL2023_x86_64_NEURON", "g5.xlarge", "an AMI for Neuron, which g5.xlarge does not have"),
+        ("BOTTLEROCKET_ARM_64_NVIDIA", "g5.xlarge", "an AMI for Arm, while g5.xlarge is not"),
+        ("AL2_x86_64", "m6i.large", "Amazon Linux 2, which ends with Kubernetes 1.32"),
+        ("CUSTOM", "m6i.large", "launch template"),
+        ("AL2023_x86_64_STANDART", "m6i.large", "did you mean 'AL2023_x86_64_STANDARD'"),
+    ],
+)
+def test_an_ami_that_does_not_fit_its_instance_types_is_refused(ami: str, instance: str, reason: str) -> None:
+    groups = [group("plain"), group(amiType=ami, instanceTypes=[instance])]
+    found = problems(eks(nodeGroups=groups, devicePlugin={"enabled": True}))
+    assert reason in found["mlcc:eks.nodeGroups[1].amiType"].found
+    assert list(found) == ["mlcc:eks.nodeGroups[1].amiType"]
+    assert "pulumi config rm --path" in found["mlcc:eks.nodeGroups[1].amiType"].remedy
+
+
+@pytest.mark.parametrize(
+    ("ami", "instance"),
+    [
+        ("AL2023_x86_64_NVIDIA", "g5.xlarge"),
+        ("AL2023_x86_64_NEURON", "inf2.xlarge"),
+        ("BOTTLEROCKET_x86_64", "m6i.large"),
+        ("AL2023_ARM_64_NVIDIA", "g5g.xlarge"),
+    ],
+)
+def test_an_ami_that_fits_is_accepted(ami: str, instance: str) -> None:
+    groups = [group("plain"), group(amiType=ami, instanceTypes=[instance])]
+    assert not problems(eks(nodeGroups=groups))
+
+
+def test_an_ami_without_drivers_for_a_gpu_is_said() -> None:
+    groups = [group("plain"), group(amiType="AL2023_x86_64_STANDARD", instanceTypes=["g5.xlarge"])]
+    assert "without drivers" in warnings(eks(nodeGroups=groups))["mlcc:eks.nodeGroups[1].amiType"].found
+
+
+def test_windows_nodes_are_none_that_system_pods_run_on() -> None:
+    windows = group(amiType="WINDOWS_CORE_2022_x86_64")
+    assert "CoreDNS" in problems(eks(nodeGroups=[windows]))["mlcc:eks.nodeGroups"].found
+
+
+def test_what_is_said_of_accelerators_agrees_with_a_recorded_answer_of_ec2() -> None:
+    for name, described in INSTANCE_TYPES.items():
+        try:
+            kind = instance_type(name)
+        except ValueError:
+            continue
+        makers = {each["Manufacturer"] for each in described.get("GpuInfo", {}).get("Gpus", ())}
+        if "NeuronInfo" in described or name.startswith("trn"):
+            assert kind.accelerator == "Neuron", name
+        elif "NVIDIA" in makers:
+            assert kind.accelerator == "NVIDIA", name
+        else:
+            assert kind.accelerator in ("", "other"), name

@@ -215,6 +215,30 @@ def test_settings_of_the_default_provider_are_refused_with_ours() -> None:
         load_profile(config, "mlcc-demo", today=TODAY)
 
 
+@pytest.mark.parametrize(
+    ("key", "instead"),
+    [
+        ("aws:allowedAccountIds", "mlcc:accountId"),
+        ("aws:defaultTags", "mlcc:tags"),
+        ("aws:assumeRoles", ""),
+        ("aws:endpoints", ""),
+        ("eks:autoMode", ""),
+        ("kubernetes:context", ""),
+    ],
+)
+def test_every_other_setting_of_a_default_provider_is_refused_too(key: str, instead: str) -> None:
+    config: dict[str, object] = {"mlcc:targets": '["vanilla-eks"]', "aws:region": "us-west-2", key: "some"}
+    (found,) = refusals(config)
+    assert found.key == key
+    assert f"pulumi config rm {key} -s mlcc-demo" in found.remedy
+    assert instead in found.remedy
+
+
+def test_a_secret_among_them_is_not_shown() -> None:
+    (found,) = refusals({"mlcc:targets": ["vanilla-eks"], "aws:region": "us-west-2", "aws:token": "s3cr3t"})
+    assert "s3cr3t" not in str(found)
+
+
 def refusals(config: dict[str, object]) -> tuple[Problem, ...]:
     """The refusals of a configuration; another error than ours would fail the test."""
     try:

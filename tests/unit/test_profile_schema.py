@@ -73,6 +73,8 @@ def test_what_the_loader_accepts_the_schema_accepts(config: dict[str, Any]) -> N
     [
         {"mlcc:target": []},
         {"aws:profile": "x"},
+        {"aws:defaultTags": {}},
+        {"kubernetes:context": "x"},
         {"mlcc:targets": ["vanila-eks"]},
         {"mlcc:accountId": 12345678901},
         {"mlcc:adopt": "sometimes"},

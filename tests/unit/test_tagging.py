@@ -11,6 +11,7 @@ from mlcc_infra.tagging import (
     Origin,
     Owner,
     OwnerKind,
+    case_problems,
     owner_of,
     tag_list,
     tag_problems,
@@ -157,3 +158,10 @@ def test_ours_always_means_the_same_profile_and_region(
 
 def test_the_lists_that_services_answer_become_a_mapping() -> None:
     assert tag_list([{"Key": "a", "Value": "1"}, {"key": "b", "value": "2"}]) == {"a": "1", "b": "2"}
+
+
+def test_keys_that_differ_in_case_only_are_found_once_each() -> None:
+    found = case_problems({"Team": "a", "cost": "b", "team": "c", "TEAM": "d"})
+    assert [key for key, _ in found] == ["team", "TEAM"]
+    assert all("'Team'" in reason for _, reason in found)
+    assert not case_problems({"Team": "a", "Teams": "b"})

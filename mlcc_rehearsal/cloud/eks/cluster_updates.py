@@ -7,7 +7,7 @@ from typing import Any
 
 from mlcc_rehearsal.cloud import laws
 from mlcc_rehearsal.cloud.eks import access
-from mlcc_rehearsal.cloud.eks.clusters import log_types, logging_of, logs, write_logs
+from mlcc_rehearsal.cloud.eks.clusters import check_public_blocks, log_types, logging_of, logs, write_logs
 from mlcc_rehearsal.cloud.eks.errors import InvalidParameterException, ResourceInUseException
 from mlcc_rehearsal.cloud.eks.models import Cluster, EksBackend
 from mlcc_rehearsal.cloud.eks.operations import operation
@@ -121,6 +121,7 @@ def _change_vpc_config(eks: EksBackend, cluster: Cluster, asked: dict[str, Any])
     require_quiet(cluster, "EndpointAccessUpdate")
     config = cluster.description["resourcesVpcConfig"]
     wanted = {key: asked[key] for key in _ENDPOINT_KEYS if asked.get(key) is not None}
+    check_public_blocks(wanted.get("publicAccessCidrs") or [])
     if wanted.get("publicAccessCidrs") == []:
         wanted["publicAccessCidrs"] = ["0.0.0.0/0"]
     after = {**config, **wanted}

@@ -132,6 +132,7 @@ def _vpc_config(asked: dict[str, Any], vpc_id: str) -> dict[str, Any]:
     if not public and not private:
         message = "Private and public endpoint access cannot be false"
         raise laws.EKS_PARAMETERS.broken(InvalidParameterException(message))
+    check_public_blocks(asked.get("publicAccessCidrs") or [])
     cidrs = asked.get("publicAccessCidrs") or (["0.0.0.0/0"] if public else [])
     return {
         "subnetIds": list(asked.get("subnetIds") or []),
@@ -141,6 +142,22 @@ def _vpc_config(asked: dict[str, Any], vpc_id: str) -> dict[str, Any]:
         "endpointPrivateAccess": private,
         "publicAccessCidrs": list(cidrs),
     }
+
+
+_PRIVATE = tuple(map(ipaddress.IPv4Network, ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16")))
+
+
+def check_public_blocks(cidrs: list[str]) -> None:
+    """:raises InvalidParameterException: when one of the blocks for the public endpoint is a private one."""
+    blocks = {cidr: ipaddress.ip_network(cidr, strict=False) for cidr in cidrs}
+    wrong = [
+        cidr
+        for cidr, block in blocks.items()
+        if isinstance(block, ipaddress.IPv4Network) and any(block.subnet_of(each) for each in _PRIVATE)
+    ]
+    if wrong:
+        message = f"The following CIDRs are not allowed in publicAccessCidrs: [{', '.join(wrong)}]"
+        raise laws.PUBLIC_BLOCKS.broken(InvalidParameterException(message))
 
 
 def _network_config(asked: dict[str, Any], name: str) -> dict[str, Any]:

@@ -168,9 +168,21 @@ def _check_types(types: list[str], ami: str, members: dict[str, str]) -> None:
         raise laws.NODE_PARAMETERS.broken(InvalidRequestException(message, **members))
     wanted = "arm64" if "ARM_64" in ami or "arm64" in ami.lower() else "x86_64"
     for each in types:
-        if ami != "CUSTOM" and wanted not in INSTANCE_TYPES[each]["ProcessorInfo"]["SupportedArchitectures"]:
+        if ami == "CUSTOM":
+            continue
+        suits = wanted in INSTANCE_TYPES[each]["ProcessorInfo"]["SupportedArchitectures"]
+        if not suits or not _accelerator_suits(each, ami):
             message = f"[{each}] is not a valid instance type for requested amiType {ami}"
             raise laws.NODE_PARAMETERS.broken(InvalidParameterException(message, **members))
+
+
+def _accelerator_suits(name: str, ami: str) -> bool:
+    """An AMI with drivers is for types that carry what they drive; plain AMIs are for all."""
+    # moto's record of EC2's answers has no NeuronInfo for the newest Trainium types.
+    gpu, neuron = "GpuInfo" in INSTANCE_TYPES[name], name.startswith(("trn", "inf"))
+    if ami.endswith("_GPU"):
+        return gpu or neuron
+    return (gpu or "NVIDIA" not in ami) and (neuron or "NEURON" not in ami)
 
 
 def _check_version(version: str, ami: str, cluster: Cluster, members: dict[str, str]) -> None:

@@ -59,6 +59,20 @@ def test_parameters_keep_to_the_model(desk: Desk, refused: Any) -> None:
     assert "failed to satisfy constraint: Member must satisfy regular expression pattern" in refusal.text
 
 
+def test_private_blocks_are_none_for_the_public_endpoint(desk: Desk, refused: Any) -> None:
+    network = desk.network(nat=False)
+    config = {"subnetIds": network.private, "publicAccessCidrs": ["203.0.113.0/24", "10.0.0.0/16"]}
+    with refused("InvalidParameterException", "eks-public-blocks") as refusal:
+        desk.eks.create_cluster(name="demo", roleArn=desk.cluster_role(), resourcesVpcConfig=config)
+    assert "10.0.0.0/16" in refusal.text
+    assert "203.0.113.0/24" not in refusal.text
+    desk.cluster(network)
+    with refused("InvalidParameterException", "eks-public-blocks"):
+        desk.eks.update_cluster_config(
+            name="demo", resourcesVpcConfig={"publicAccessCidrs": ["192.168.1.0/24"]}
+        )
+
+
 @pytest.mark.parametrize("version", ["1.31", "1.37", "1.19"])
 def test_a_version_that_eks_does_not_offer_is_refused(desk: Desk, refused: Any, version: str) -> None:
     with refused("InvalidParameterException", "eks-version-offered") as refusal:

@@ -127,6 +127,8 @@ def test_names_sizes_types_and_versions_are_checked(desk: Desk, refused: Any) ->
         {"scalingConfig": {"minSize": 3, "maxSize": 5, "desiredSize": 1}},
         {"instanceTypes": ["m5.huge"]},
         {"instanceTypes": ["m6g.large"]},
+        {"instanceTypes": ["m5.large"], "amiType": "AL2023_x86_64_NVIDIA"},
+        {"instanceTypes": ["g5.xlarge"], "amiType": "AL2023_x86_64_NEURON"},
         {"version": "1.35"},
     )
     for wrong in wrongs:

@@ -79,6 +79,12 @@ def test_counts_of_tags_and_policies_are_limited(desk: Desk, refused: Any) -> No
         desk.iam.create_role(
             RoleName="r", AssumeRolePolicyDocument=json.dumps(trust("ec2.amazonaws.com")), Tags=tags
         )
+    twins = [{"Key": key, "Value": "v"} for key in ("Team", "team")]
+    with refused("InvalidInput") as refusal:
+        desk.iam.create_role(
+            RoleName="r", AssumeRolePolicyDocument=json.dumps(trust("ec2.amazonaws.com")), Tags=twins
+        )
+    assert "case insensitive" in refusal.text
     names = [p["PolicyName"] for p in desk.iam.list_policies(Scope="AWS", MaxItems=11)["Policies"]]
     arns = {p["PolicyName"]: p["Arn"] for p in desk.iam.list_policies(Scope="AWS", MaxItems=11)["Policies"]}
     desk.role("r", trust("ec2.amazonaws.com"))
