@@ -112,6 +112,12 @@ DURATIONS: dict[str, Duration] = {
     "cloudformation.custom_resource": Duration(
         12, "a custom resource whose function takes a second or two, start-up included", True
     ),
+    "fsx.file_system.create": Duration(
+        420,
+        "Amazon FSx for Lustre user guide, getting started: a file system takes about 5 to 10 minutes",
+        True,
+    ),
+    "fsx.file_system.delete": Duration(240, "a Lustre file system is deleting for some minutes", True),
     "cloudformation.change_set": Duration(20, "change sets with nested stacks take some ten seconds", True),
     "cloudformation.dependency_patience": Duration(
         600,

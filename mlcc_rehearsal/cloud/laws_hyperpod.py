@@ -133,6 +133,39 @@ STACK_EMPTIES_BUCKET = _law(
     "brought.",
     f"{_TEMPLATES} sections 5 and 9",
 )
+STACK_CERT_MANAGER = _law(
+    "hyperpod-stack-cert-manager",
+    "The function of CertManagerStack sets cert-manager to one version on create, removes one that users put "
+    "in themselves, and on delete takes the add-on away whoever made it; it answers success whatever comes.",
+    f"{_TEMPLATES} section 5; {_NATIVE} rule 10",
+)
+STACK_OPERATOR_SUCCESS = _law(
+    "hyperpod-stack-operator-success",
+    "The stack that installs the inference operator says nothing about it: its function answers success "
+    "whatever comes of the add-on, or nothing at all when fifteen minutes are over.",
+    f"{_TEMPLATES} section 6",
+)
+STACK_OIDC_PROVIDER = _law(
+    "hyperpod-stack-oidc-provider",
+    "The IAM OIDC provider that the template's functions make by eksctl stays when the stack goes.",
+    f"{_TEMPLATES} sections 3, 5 and 9",
+)
+STACK_RETAINED = _law(
+    "stack-retained",
+    "A resource with DeletionPolicy Retain outlives its stack, one with RetainExceptOnCreate unless the "
+    "stack's creation is rolled back.",
+    f"{_CFN}, 'DeletionPolicy attribute'; {_TEMPLATES} section 9",
+)
+FSX_SUBNET = _law(
+    "hyperpod-stack-fsx-zone",
+    "FsxAvailabilityZoneId must be the zone of a private subnet; the stack fails without saying so.",
+    f"{_TEMPLATES} sections 2 and 5",
+)
+FSX_CAPACITY = _law(
+    "fsx-capacity",
+    "A persistent Lustre file system has 1200 GiB or a multiple of 2400.",
+    "Amazon FSx API reference, CreateFileSystem, StorageCapacity (wording unverified)",
+)
 ZONE_IDS = _law(
     "hyperpod-stack-zones",
     "AvailabilityZoneIds are ids of zones of the stack's region; the defaults are us-east-2's.",
@@ -226,6 +259,12 @@ HYPERPOD_SCRIPT_EXISTS = _law(
     "hyperpod-script-exists",
     "The lifecycle script must lie where the group says.",
     "awslabs/awsome-distributed-ai#188, #632; field report E3",
+)
+SCHEDULER_CONFIG = _law(
+    "scheduler-config",
+    "A cluster has one policy of task governance, and needs the add-on for it.",
+    f"{_DG}, task governance; {_MODEL} (wording unverified)",
+    unverified=True,
 )
 HYPERPOD_EVENTS = _law(
     "hyperpod-events",

@@ -190,7 +190,7 @@ def _nested(
         execution="AVAILABLE",
         parent=parent,
     )
-    _fill(backend, made, child, main_stack.template_of(difference.name))
+    _fill(backend, made, child, main_stack.template_of(stack, difference.name))
     parent.children.append(made)
     backend.native_change_sets[made.id] = made
     return made

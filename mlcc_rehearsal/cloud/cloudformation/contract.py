@@ -1,6 +1,8 @@
-"""The contract of AWS's main template: its parameters, conditions, nested stacks and outputs.
+"""The contracts of AWS's templates that nest others: their parameters, conditions, nested stacks and outputs.
 
-Source: ``data/hyperpod_eks_template.json`` (commit and licence in it).
+Sources: ``data/hyperpod_eks_template.json``, the main template, and
+``data/inference_operator_addon_template.json``, the add-on template that it nests (commits and licence in
+them).
 """
 
 from __future__ import annotations
@@ -15,6 +17,8 @@ from typing import Any
 from mlcc_rehearsal.cloud.cloudformation.expressions import Scope
 
 MAIN = "main-stack-eks-based-template.yaml"
+ADDON_MAIN = "main-stack-inference-operator-addon-template.yaml"
+_FILES = {MAIN: "hyperpod_eks_template.json", ADDON_MAIN: "inference_operator_addon_template.json"}
 
 
 @dataclass(frozen=True)
@@ -46,17 +50,32 @@ class Contract:
         return known
 
 
-@lru_cache(maxsize=1)
-def load() -> Contract:
-    """The contract of the packaged data file."""
-    text = (files("mlcc_rehearsal.cloud.cloudformation") / "data" / "hyperpod_eks_template.json").read_text(
-        "utf-8"
-    )
-    data = json.loads(text)
+@lru_cache(maxsize=2)
+def _data(template: str) -> dict[str, Any]:
+    place = files("mlcc_rehearsal.cloud.cloudformation") / "data" / _FILES[template]
+    data: dict[str, Any] = json.loads(place.read_text("utf-8"))
+    return data
+
+
+@lru_cache(maxsize=2)
+def load(template: str = MAIN) -> Contract:
+    """The contract of a template by its file name; :raises KeyError: for one that nests nothing."""
+    data = _data(template)
     return Contract(
         data["parameters"],
         data["conditions"],
-        data["mappings"],
+        data.get("mappings", {}),
         data["resources"],
         data["outputs"],
     )
+
+
+def at(url: str) -> Contract:
+    """The contract of the template at an address: the main one's, unless it is the add-on template's."""
+    return load(ADDON_MAIN if url.rsplit("/", 1)[-1] == ADDON_MAIN else MAIN)
+
+
+def nested_of_addon(template: str) -> dict[str, Any]:
+    """What the data file says of a template that the add-on template nests."""
+    nested: dict[str, Any] = _data(ADDON_MAIN)["nested"][template]
+    return nested

@@ -1,8 +1,8 @@
 """The contract's notation: conditions and values, parsed and evaluated.
 
 ``Bare`` is a parameter (or, inside a condition, another condition), ``A.Outputs.B`` an output of a nested
-stack, ``'text'`` a literal, ``{A: B}`` a map; ``If``, ``Sub``, ``Join`` and ``FindInMap`` are the functions;
-conditions know ``==``, ``!=``, ``&&``, ``||``, ``!`` and parentheses.
+stack, ``'text'`` a literal, ``{A: B}`` a map; ``If``, ``Sub``, ``Join``, ``Split``, ``Select`` and
+``FindInMap`` are the functions; conditions know ``==``, ``!=``, ``&&``, ``||``, ``!`` and parentheses.
 """
 
 from __future__ import annotations
@@ -174,6 +174,10 @@ class Scope:
             return str(self._value(arguments[0])).join(str(item) for item in self._value(arguments[1]))
         if name == "FindInMap":
             return self._find_in_map(arguments)
+        if name == "Split":
+            return str(self._value(arguments[1])).split(str(self._value(arguments[0])))
+        if name == "Select":
+            return self._value(arguments[1])[int(self._value(arguments[0]))]
         raise ValueError(f"unknown function {name}")
 
     def _sub(self, text: Node, own: Node = ("map", ())) -> str:

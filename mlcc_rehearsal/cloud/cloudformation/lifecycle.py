@@ -48,6 +48,7 @@ def create_root(stack: Stack, template: Template) -> Work:
     if stack.on_failure == "DO_NOTHING":
         stack.set_status("CREATE_FAILED", summary)
         return
+    stack.rolls_back = True
     if stack.on_failure == "DELETE":
         stack.set_status("DELETE_IN_PROGRESS", f"{summary}Delete requested by user.")
         yield from delete_contents(stack, "DELETE_COMPLETE", "DELETE_FAILED", ())
@@ -305,7 +306,7 @@ class _Deletion:
     def _begin(self, name: str) -> None:
         self._waiting.discard(name)
         stack, resource, part = self._stack, self._stack.resources[name], self._stack.parts[name]
-        if name in self._retained or part.retained:
+        if name in self._retained or _outlives(stack, part):
             stack.set_resource(resource, "DELETE_SKIPPED")
         elif resource.physical_id is None:
             resource.status = "DELETE_COMPLETE"
@@ -326,6 +327,14 @@ class _Deletion:
                 # This is the law "stack-delete-failed".
                 self.failed.append(name)
                 self._stack.set_resource(resource, "DELETE_FAILED", reason_of(task.failure))
+
+
+def _outlives(stack: Stack, part: Part) -> bool:
+    """Whether a resource stays when its stack goes: the law "stack-retained"."""
+    created = stack.root.rolls_back
+    return part.deletion_policy == "Retain" or (
+        part.deletion_policy == "RetainExceptOnCreate" and not created
+    )
 
 
 def update_nested(run: Run, template: Template, properties: Mapping[str, Any]) -> Work:

@@ -92,7 +92,8 @@ class Part:
     :ivar update: changes it in place; without, a difference replaces it.
     :ivar create_only: properties whose change replaces it all the same.
     :ivar tagged: whether the stack's tags are its properties too.
-    :ivar retained: whether it outlives its stack (DeletionPolicy).
+    :ivar deletion_policy: Retain and RetainExceptOnCreate let it outlive its stack, the second not when the
+        stack's creation is rolled back (AWS CloudFormation user guide, DeletionPolicy attribute).
     """
 
     logical_id: str
@@ -104,7 +105,7 @@ class Part:
     update: Update | None = None
     create_only: tuple[str, ...] = ()
     tagged: bool = False
-    retained: bool = False
+    deletion_policy: str = "Delete"
 
 
 @dataclass(frozen=True)

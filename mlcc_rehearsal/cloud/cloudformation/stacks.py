@@ -48,6 +48,7 @@ class Stack:
     """A stack, root or nested.
 
     :ivar principal: who calls the services for it: its caller, or the session of its service role.
+    :ivar rolls_back: whether its creation has failed, so that what was made of it goes.
     :ivar previous: parameters, tags and address before the update in progress, for its rollback.
     """
 
@@ -83,6 +84,7 @@ class Stack:
     previous: dict[str, Any] | None = None
     change_set_id: str | None = None
     deletion_mode: str | None = None
+    rolls_back: bool = False
 
     @property
     def root(self) -> Stack:

@@ -34,6 +34,7 @@ ARTIFACTS = (
     "inf-helm-lambda-function.zip",
     "inf-sa-creation-lambda-function.zip",
     "inference-operator-lambda-function.zip",
+    "inference-operator-lambda-layer.zip",
     "observability-stack-lambda-function.zip",
     "task-governance-cluster-policy-lambda.zip",
     "tiered-cache-lambda-function.zip",
@@ -48,7 +49,7 @@ SECOND_LEVEL = (
     "metrics-server-addon-template.yaml",
     "observability-template.yaml",
     "s3-csi-driver-addon-template.yaml",
-    "s3-tls-certificates-bucket-template.yaml",
+    "tls-certificates-s3-bucket-template.yaml",
 )
 
 

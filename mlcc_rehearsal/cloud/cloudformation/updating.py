@@ -113,7 +113,7 @@ def difference_of(stack: Stack, part: Part) -> Difference | None:
     )
     if part.type == STACK_TYPE and not keys:
         nested = child_view(stack, part.logical_id, wanted)
-        keys = ("Template",) if differences(nested, main_stack.template_of(part.logical_id)) else ()
+        keys = ("Template",) if differences(nested, main_stack.template_of(stack, part.logical_id)) else ()
     if not keys:
         return None
     replacement = part.update is None or bool(set(keys) & set(part.create_only))
@@ -371,7 +371,7 @@ class _Applied:
     def clean_up(self) -> Work:
         """Delete what was removed or replaced; what cannot be deleted is left, and said in an event."""
         for part, resource in reversed(self._left):
-            if part.retained:
+            if part.deletion_policy != "Delete":
                 self.stack.set_resource(resource, "DELETE_SKIPPED")
                 continue
             self.stack.set_resource(resource, "DELETE_IN_PROGRESS")

@@ -154,8 +154,9 @@ def check_resources(values: Mapping[str, str], region: str) -> None:
         raise laws_hyperpod.TEMPLATE_REFERENCES.broken(invalid(message))
     unmodelled = main_stack.unmodelled(values, region)
     if unmodelled:
+        listed = "; ".join(f"{name} ({reason})" for name, reason in unmodelled.items())
         raise NotImplementedError(
-            f"nested stacks {', '.join(unmodelled)} of AWS's HyperPod template; switch off what asks for them"
+            f"nested stacks of AWS's HyperPod template: {listed}; switch off what asks for them"
         )
 
 

@@ -18,6 +18,7 @@ _REQUESTERS = {
     "nat": "amazon-vpc",
     "vpce": "amazon-vpc",
     "elb": "amazon-elb",
+    "fsx": "amazon-fsx",
     "node": None,
 }
 
@@ -85,7 +86,7 @@ def make_interface(
 ) -> ServiceInterface:
     """Make an interface that is in use.
 
-    :param managed_by: ``eks``, ``nat``, ``vpce``, ``elb`` or ``node``.
+    :param managed_by: ``eks``, ``nat``, ``vpce``, ``elb``, ``fsx`` or ``node``.
     :param instance_id: the instance that it is attached to, for nodes.
     """
     ec2 = ec2_of(account, region)

@@ -8,7 +8,14 @@ from moto.core.utils import get_service_model
 
 from mlcc_rehearsal.cloud import laws_hyperpod
 from mlcc_rehearsal.cloud.eks.validation import violations
-from mlcc_rehearsal.cloud.sagemaker import clusters, events, node_operations, tags, updates  # noqa: F401
+from mlcc_rehearsal.cloud.sagemaker import (  # noqa: F401
+    clusters,
+    events,
+    node_operations,
+    scheduler_configs,
+    tags,
+    updates,
+)
 from mlcc_rehearsal.cloud.sagemaker.errors import ValidationException
 from mlcc_rehearsal.cloud.sagemaker.operations import OPERATIONS
 

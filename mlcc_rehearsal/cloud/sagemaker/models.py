@@ -126,7 +126,14 @@ class HyperPodCluster:
 
 
 class RehearsedSageMakerBackend(SageMakerModelBackend):
-    """SageMaker of one region of a rehearsed account."""
+    """SageMaker of one region of a rehearsed account.
+
+    :ivar scheduler_configs: policies of task governance by id, as DescribeClusterSchedulerConfig has them.
+    """
+
+    def __init__(self, region_name: str, account_id: str) -> None:
+        super().__init__(region_name, account_id)
+        self.scheduler_configs: dict[str, dict[str, Any]] = {}
 
     @property
     def hyperpod(self) -> dict[str, HyperPodCluster]:

@@ -320,12 +320,6 @@ def test_a_stack_can_bring_bucket_role_and_script_of_its_own(desk: Any) -> None:
     assert hp.settle(stack)["StackStatus"] == "DELETE_COMPLETE"
 
 
-def test_what_the_rehearsal_cannot_make_is_said(hp: HyperPodDesk, refused: Callable[..., Any]) -> None:
-    with refused("RehearsalNotImplemented") as seen:
-        hp.begin(parameters={"CreateFsxStack": "true"})
-    assert "FsxFilesystemStack" in seen.text
-
-
 def test_groups_are_put_together_as_the_function_does(hp: HyperPodDesk) -> None:
     groups = {
         "InstanceGroupSettings1": json.dumps([[worker(0)]]),

@@ -107,10 +107,17 @@ def _update_cluster(run: Run, before: dict[str, Any]) -> Work:
     yield 5.0
 
 
-def _addon(logical_id: str, addon: str) -> Part:
+def addon(logical_id: str, addon: str, depends: tuple[str, ...] = ("EKSCluster",), **asked: Any) -> Part:
+    """``AWS::EKS::Addon``, without a version, on the cluster of the stack or of its parameter.
+
+    :param asked: further parameters of CreateAddon; a function is asked for its value when it is made.
+    """
+
     def create(run: Run) -> Work:
-        name = run.physical("EKSCluster")
-        call_eks(run, "CreateAddon", clusterName=name, addonName=addon, resolveConflicts="OVERWRITE")
+        own = run.stack.resources.get("EKSCluster")
+        name = str(own.physical_id) if own is not None else run.stack.parameters["EKSClusterName"]
+        more = {key: value(run) if callable(value) else value for key, value in asked.items()}
+        call_eks(run, "CreateAddon", clusterName=name, addonName=addon, resolveConflicts="OVERWRITE", **more)
         run.made(f"{name}|{addon}")
         cluster = eks_of(run).cluster(name)
         # Before the first node coredns is DEGRADED; the template completes all the same.
@@ -128,7 +135,7 @@ def _addon(logical_id: str, addon: str) -> Part:
         call_eks(run, "DeleteAddon", clusterName=name, addonName=addon)
         yield from until(lambda: addon not in cluster.addons)
 
-    return Part(logical_id, "AWS::EKS::Addon", create, delete, ("EKSCluster",))
+    return Part(logical_id, "AWS::EKS::Addon", create, delete, depends)
 
 
 def _parts(stack: Stack) -> list[Part]:
@@ -159,7 +166,7 @@ def _parts(stack: Stack) -> list[Part]:
             create_only=("Name", "SubnetIds", "SecurityGroupIds"),
             tagged=True,
         ),
-        *(_addon(logical_id, addon) for logical_id, addon in _ADDONS.items()),
+        *(addon(logical_id, name) for logical_id, name in _ADDONS.items()),
     ]
 
 

@@ -10,17 +10,18 @@ from moto.cloudformation.models import cloudformation_backends
 
 from mlcc_rehearsal.cloud import laws_hyperpod, log_groups
 from mlcc_rehearsal.cloud.cloudformation.parts import Part, Run, at_once
-from mlcc_rehearsal.cloud.cloudformation.tasks import Work, handler_failed
+from mlcc_rehearsal.cloud.cloudformation.stacks import Stack, generated_name
+from mlcc_rehearsal.cloud.cloudformation.tasks import ResourceFailed, Work, custom_failed, handler_failed
 
 # Source: AWS Lambda developer guide, quotas: environment variables, 4 KB in aggregate.
 LARGEST_ENVIRONMENT = 4096
 
 
 def function(
-    logical_id: str, name: str, depends: tuple[str, ...], environment: dict[str, str] | None = None
+    logical_id: str, name: str | None, depends: tuple[str, ...], environment: dict[str, str] | None = None
 ) -> Part:
-    """A function called ``name`` with an environment."""
-    properties = {"FunctionName": name, "Environment": environment or {}}
+    """A function called ``name``, or by a name that CloudFormation makes up, with an environment."""
+    properties = {**({"FunctionName": name} if name else {}), "Environment": environment or {}}
 
     def check() -> None:
         size = sum(len(k.encode()) + len(v.encode()) for k, v in (environment or {}).items())
@@ -35,13 +36,14 @@ def function(
     def create(run: Run) -> Work:
         check()
         functions = _functions(run)
-        if name in functions:
+        called = name or generated_name(run.stack, logical_id)
+        if called in functions:
             message = (
-                f"Function already exist: {name} (Service: Lambda, Status Code: 409, Request ID: rehearsed)"
+                f"Function already exist: {called} (Service: Lambda, Status Code: 409, Request ID: rehearsed)"
             )
             raise laws_hyperpod.STACK_PREFIX.broken(handler_failed(message, "AlreadyExists"))
-        functions.add(name)
-        run.made(name, Arn=f"arn:aws:lambda:{run.region}:{run.account.account_id}:function:{name}")
+        functions.add(called)
+        run.made(called, Arn=f"arn:aws:lambda:{run.region}:{run.account.account_id}:function:{called}")
         yield 15.0
 
     def update(run: Run, before: dict[str, object]) -> Work:
@@ -69,6 +71,20 @@ def _functions(run: Run) -> set[str]:
     backend = cloudformation_backends[run.account.account_id][run.region]
     functions: set[str] = backend.functions  # type: ignore[attr-defined]
     return functions
+
+
+def unsaid(run: Run) -> ResourceFailed:
+    """What CloudFormation is told when a function fails without a reason.
+
+    Source: AWS CloudFormation user guide, 'cfn-response module': the default reason names the log stream.
+    """
+    stream = f"{run.account.clock.timestamp():%Y/%m/%d}/[$LATEST]rehearsed"
+    return custom_failed(f"See the details in CloudWatch Log Stream: {stream}")
+
+
+def unique(stack: Stack) -> str:
+    """The first eight digits of a stack's own id, which AWS's templates put at the end of names."""
+    return stack.id.rsplit("/", 1)[-1][:8]
 
 
 def invoked(run: Run, name: str) -> None:

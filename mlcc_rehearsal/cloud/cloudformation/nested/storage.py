@@ -54,7 +54,7 @@ def _delete_bucket(run: Run) -> Work:
     yield 5.0
 
 
-def _bucket(logical_id: str, name: str, depends: tuple[str, ...] = ()) -> Part:
+def bucket(logical_id: str, name: str, depends: tuple[str, ...] = ()) -> Part:
     def create(run: Run) -> Work:
         yield from _create_bucket(run, name)
         if depends:
@@ -68,8 +68,8 @@ def _bucket(logical_id: str, name: str, depends: tuple[str, ...] = ()) -> Part:
 def _bucket_parts(stack: Stack) -> list[Part]:
     prefix = _prefix(stack)
     return [
-        _bucket("S3LogsBucket", f"{prefix}-logs"),
-        _bucket("S3Bucket", f"{prefix}-bucket", ("S3LogsBucket",)),
+        bucket("S3LogsBucket", f"{prefix}-logs"),
+        bucket("S3Bucket", f"{prefix}-bucket", ("S3LogsBucket",)),
     ]
 
 
