@@ -208,9 +208,8 @@ class EksBase(Component):
                 resolve_conflicts_on_update=pulumi_eks.ResolveConflictsOnUpdate.OVERWRITE,
             ),
             coredns_addon_options=pulumi_eks.CoreDnsAddonOptionsArgs(enabled=False),
-            provider_credential_opts=pulumi_eks.KubeconfigOptionsArgs(profile_name=self.context.aws_profile)
-            if self.context.aws_profile
-            else None,
+            # Left out, the component stores what AWS_PROFILE says at the time (cluster.ts, createCluster).
+            provider_credential_opts=pulumi_eks.KubeconfigOptionsArgs(profile_name=self.context.aws_profile),
             tags=self.tags(CLUSTER, "cluster", name=False),
             opts=pulumi.ResourceOptions(
                 parent=self,

@@ -105,12 +105,16 @@ def proxy_environment(address: str) -> dict[str, str]:
     return {**settings, "no_proxy": loopback, "NO_PROXY": loopback}
 
 
-def account_environment(account: Account) -> dict[str, str]:
-    """How AWS programs find the rehearsed account."""
+def account_environment(account: Account, *, with_region: bool) -> dict[str, str]:
+    """How AWS programs find the rehearsed account.
+
+    `with_region` says its region in the environment too, for programs that look nowhere else. Where stack
+    files name regions it could contradict one; the AWS configuration file has it in any case.
+    """
+    region = {name: account.region for name in ("AWS_REGION", "AWS_DEFAULT_REGION") if with_region}
     return {
         "AWS_ENDPOINT_URL": account.endpoint,
-        "AWS_REGION": account.region,
-        "AWS_DEFAULT_REGION": account.region,
+        **region,
         "AWS_ACCESS_KEY_ID": account.access_key_id,
         "AWS_SECRET_ACCESS_KEY": account.secret_access_key,
     }

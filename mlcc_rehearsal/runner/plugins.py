@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from mlcc_infra.errors import UserError
+from mlcc_rehearsal.runner.own_plugins import PluginSettings
 
 #: Which plugins share a process: Pulumi's runtime, which `eks` needs for itself, is one a process.
 PROCESSES = (("aws", "kubernetes"), ("eks",))
@@ -143,6 +144,17 @@ def start_all(logs: Path, environment: Mapping[str, str], supervisor: int) -> li
 def debug_providers(processes: list[PluginProcess]) -> str:
     """The value of PULUMI_DEBUG_PROVIDERS: where engines attach to the plugins instead of starting any."""
     return ",".join(f"{name}:{port}" for process in processes for name, port in process.ports.items())
+
+
+def settings(logs: Path, identity: dict[str, str]) -> PluginSettings:
+    """What a command needs to start stand-ins of its own, when its identity is not `identity`."""
+    return PluginSettings(
+        python=sys.executable,
+        packages=str(_PACKAGES),
+        logs=str(logs),
+        processes=PROCESSES,
+        environment=identity,
+    )
 
 
 def stop_all(processes: list[PluginProcess]) -> None:

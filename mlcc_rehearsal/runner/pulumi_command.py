@@ -16,6 +16,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
+from mlcc_rehearsal.runner import own_plugins
 from mlcc_rehearsal.runner.project_view import ProjectView, find_project
 
 #: The file in a rehearsal's folder that tells this command what it needs to know.
@@ -98,7 +99,23 @@ def main(run: Path, arguments: list[str]) -> None:
         arguments = absolute_paths(call.arguments, call.folder)
         os.chdir(view)
         os.environ["PWD"] = str(view)
+    _attach(run, call.arguments)
     os.execv(real, ["pulumi", *arguments])
+
+
+def _attach(run: Path, arguments: tuple[str, ...]) -> None:
+    """Have the engine attach to stand-ins that have its own identity, when that is not the rehearsal's."""
+    settings = own_plugins.PluginSettings.read(run)
+    if settings is None or not own_plugins.uses_providers(arguments):
+        return
+    try:
+        found = own_plugins.debug_providers(settings, os.environ)
+    except (OSError, ValueError) as error:
+        sys.exit(
+            f"rehearsal: stand-ins with this command's identity did not start ({error}): see {settings.logs}"
+        )
+    if found is not None:
+        os.environ[own_plugins.DEBUG_PROVIDERS] = found
 
 
 if __name__ == "__main__":

@@ -38,8 +38,13 @@ def profile_names(configurations: Iterable[Mapping[str, Any]]) -> set[str]:
     return {value for value in values if isinstance(value, str) and value.strip()}
 
 
+def names_region(configurations: Iterable[Mapping[str, Any]]) -> bool:
+    """Whether a stack file says which region its stack is for."""
+    return any(each.get("aws:region") for each in configurations)
+
+
 def common_region(configurations: Iterable[Mapping[str, Any]]) -> str:
-    """The region all stack files agree on, else us-west-2: one environment serves all stacks."""
+    """The region all stack files agree on, else us-west-2: one account serves all stacks."""
     regions = {each.get("aws:region") for each in configurations} - {None}
     only = next(iter(regions)) if len(regions) == 1 else None
     return only if isinstance(only, str) and only else DEFAULT_REGION

@@ -23,6 +23,7 @@ from mlcc_rehearsal.runner.command import Command, Interrupted, Signals, Termina
 from mlcc_rehearsal.runner.commands import write_commands, yaml_path
 from mlcc_rehearsal.runner.engine import Engine, locate
 from mlcc_rehearsal.runner.folder import RunFolder, open_folder
+from mlcc_rehearsal.runner.own_plugins import identity_of
 from mlcc_rehearsal.runner.processes import adopt_orphans, end_left_behind
 from mlcc_rehearsal.runner.project_view import ProjectView, find_checkout, find_project, stack_files
 from mlcc_rehearsal.runner.tripwire import Tripwire
@@ -107,14 +108,17 @@ class Rehearsal:
         with ThreadPoolExecutor(1) as beside:
             engine: Future[Engine] = beside.submit(self._prepare_engine, folder, base, project)
             account = self._start_account(folder, project, cleanup)
-            late = environment.account_environment(account)
+            # Kubeconfigs call `aws`: of plugins, too, it is the rehearsal's.
+            path = environment.command_path(base["PATH"], folder, (), None)
+            with_region = project is None or not stacks.names_region(project.configurations)
+            late = environment.account_environment(account, with_region=with_region) | {"PATH": path}
             environment.write_aws_files(
                 folder, account, stacks.profile_names(project.configurations) if project else ()
             )
             for process in self._plugins:
                 process.serve(late)
             found = engine.result()
-        return self._command_environment(folder, base | late, found, project)
+        return self._command_environment(folder, {**base, **late, "PATH": base["PATH"]}, found, project)
 
     def _start_watchdog(self, folder: RunFolder) -> None:
         self._watchdog = subprocess.Popen(
@@ -184,6 +188,7 @@ class Rehearsal:
             values[environment.PROJECT_VIEW] = f"{project.root}{os.pathsep}{project.view.folder}"
         if self._plugins:
             values["PULUMI_DEBUG_PROVIDERS"] = plugins.debug_providers(self._plugins)
+            plugins.settings(folder.logs, identity_of(values)).write(folder.path)
         return values
 
     def _rehearse(self, folder: RunFolder, values: dict[str, str]) -> int:

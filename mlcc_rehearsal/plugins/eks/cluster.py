@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import ssl
 import urllib.error
 import urllib.request
@@ -15,7 +16,7 @@ import pulumi_kubernetes as kubernetes
 
 from mlcc_infra import clock
 from mlcc_rehearsal.plugins.eks.addons import default_addon, is_given
-from mlcc_rehearsal.plugins.eks.kubeconfig import compact_json, kubeconfig, region_of
+from mlcc_rehearsal.plugins.eks.kubeconfig import compact_json, credential_options, kubeconfig, region_of
 from mlcc_rehearsal.plugins.eks.security_groups import (
     NodeSecurityGroup,
     cluster_security_group,
@@ -56,7 +57,9 @@ class Cluster(pulumi.ComponentResource):
         super().__init__(TOKEN, name, None, opts)
         self._label = name
         self._inputs = inputs
-        self._credentials = self._credential_options()
+        self._credentials = credential_options(
+            inputs.get("providerCredentialOpts"), os.environ, pulumi.Config("aws").get("profile")
+        )
         self.vpc_id, self.subnet_ids = self._network()
         self.role = self._service_role()
         self.cluster_group = self._cluster_group()
@@ -86,12 +89,6 @@ class Cluster(pulumi.ComponentResource):
     def _addon_options(self, name: str) -> Mapping[str, Any]:
         options: Mapping[str, Any] = self._inputs.get(name) or {}
         return options
-
-    def _credential_options(self) -> Any:
-        """As given, else the profile of the `aws` namespace; a rehearsal has no AWS_PROFILE to look at."""
-        given = self._inputs.get("providerCredentialOpts")
-        profile = pulumi.Config("aws").get("profile")
-        return {"profileName": profile} if given is None and profile else given
 
     def _network(self) -> tuple[Any, Any]:
         """The VPC and the cluster's subnets: as given, else the default VPC's."""

@@ -52,6 +52,16 @@ def kubeconfig(
     }
 
 
+def credential_options(
+    given: Any, environment: Mapping[str, str], configured: str | None
+) -> Mapping[str, Any] | None:
+    """``providerCredentialOpts`` as given, also when it is empty; else AWS_PROFILE's, else ``aws:profile``'s."""
+    profile = environment.get("AWS_PROFILE") or configured
+    if given is not None or not profile:
+        return given  # type: ignore[no-any-return]
+    return {"profileName": profile}
+
+
 def compact_json(value: Any) -> str:
     """JSON as JavaScript writes it: no spaces, keys in their order."""
     return json.dumps(value, separators=(",", ":"), ensure_ascii=False)

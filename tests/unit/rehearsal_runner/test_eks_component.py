@@ -8,7 +8,7 @@ from typing import Any
 import pulumi
 import pytest
 
-from mlcc_rehearsal.plugins.eks.kubeconfig import compact_json, kubeconfig, region_of
+from mlcc_rehearsal.plugins.eks.kubeconfig import compact_json, credential_options, kubeconfig, region_of
 from mlcc_rehearsal.plugins.eks.options import MODELLED, check, known_names, refusals
 from mlcc_rehearsal.plugins.eks.vpc_cni import configuration
 
@@ -100,6 +100,15 @@ def test_the_kubeconfig_asks_the_aws_command_for_a_token() -> None:
 def test_the_profile_is_named_only_where_it_is_the_callers_own() -> None:
     assert exec_arguments(make())[-4:] == ["--role", "arn:role", "--profile", "corp"]
     assert "--profile" not in exec_arguments(make(with_profile=False))
+
+
+def test_the_components_profile_is_as_given_else_the_environments_else_the_configured_one() -> None:
+    ambient = {"AWS_PROFILE": "ambient"}
+    assert credential_options({"profileName": "team"}, ambient, None) == {"profileName": "team"}
+    assert credential_options({}, ambient, "configured") == {}
+    assert credential_options(None, ambient, "configured") == {"profileName": "ambient"}
+    assert credential_options(None, {}, "configured") == {"profileName": "configured"}
+    assert credential_options(None, {}, None) is None
 
 
 def test_json_is_written_as_javascript_writes_it() -> None:

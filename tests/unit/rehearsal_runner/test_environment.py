@@ -102,13 +102,21 @@ def test_proxies_catch_everything_but_the_loopback() -> None:
 
 
 def test_all_programs_find_the_account_by_the_environment_alone() -> None:
-    assert account_environment(ACCOUNT) == {
+    found = account_environment(ACCOUNT, with_region=True)
+    assert found == {
         "AWS_ENDPOINT_URL": "http://127.0.0.1:4566",
         "AWS_REGION": "us-west-2",
         "AWS_DEFAULT_REGION": "us-west-2",
         "AWS_ACCESS_KEY_ID": "AKIAEXAMPLE",
         "AWS_SECRET_ACCESS_KEY": "made-up",
     }
+
+
+def test_the_environment_names_no_region_where_stack_files_do(folder: RunFolder) -> None:
+    found = account_environment(ACCOUNT, with_region=False)
+    assert not [name for name in found if "REGION" in name]
+    write_aws_files(folder, ACCOUNT, ())
+    assert "region = us-west-2" in folder.aws_config.read_text()
 
 
 def test_the_rehearsals_commands_come_first_on_path(folder: RunFolder) -> None:
