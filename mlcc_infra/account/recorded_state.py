@@ -7,17 +7,14 @@ and `stack export` takes no lock (measured: 0.1 s on the file backend).
 from __future__ import annotations
 
 import json
-import shutil
-import subprocess
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from mlcc_infra.account.decisions import Recorded, ResourceKey
-from mlcc_infra.errors import UserError
+from mlcc_infra.account.state_transfer import export_state
 from mlcc_infra.tagging import TAG_ORIGIN, TAG_PROFILE, Origin
 
-EXPORT_TIMEOUT_SECONDS = 60.0
 AWS_PROVIDER = "pulumi:providers:aws"
 
 
@@ -76,30 +73,5 @@ def _only_allowed_account(provider_inputs: Mapping[str, Any]) -> str | None:
 
 
 def read_recorded_state(stack: str, cwd: str | None = None) -> RecordedState:
-    """Run `pulumi stack export` for the stack and index it.
-
-    Raises `UserError` when the CLI is missing or the export fails: deciding without the state would
-    import what the state already holds.
-    """
-    pulumi_cli = shutil.which("pulumi")
-    if pulumi_cli is None:
-        raise UserError(
-            "The `pulumi` command is not on PATH, so the stack's state cannot be read.",
-            remedy="Run `make setup`, then use `.venv/bin/mlcc-infra` or put the printed folder on PATH.",
-        )
-    command = [pulumi_cli, "stack", "export", "--stack", stack, "--non-interactive"]
-    try:
-        done = subprocess.run(
-            command, cwd=cwd, capture_output=True, text=True, timeout=EXPORT_TIMEOUT_SECONDS, check=False
-        )
-    except subprocess.TimeoutExpired as error:
-        raise UserError(
-            f"Reading the state of {stack} took longer than {EXPORT_TIMEOUT_SECONDS:.0f} s.",
-            remedy="Check that the state backend answers: `pulumi whoami -v`.",
-        ) from error
-    if done.returncode != 0:
-        raise UserError(
-            f"The state of {stack} could not be read: {done.stderr.strip() or done.stdout.strip()}",
-            remedy=f"Run `pulumi stack export --stack {stack}` and mend what it reports.",
-        )
-    return index_export(json.loads(done.stdout))
+    """Export the stack's state and index it. Raises `UserError` as `export_state`."""
+    return index_export(export_state(stack, cwd))

@@ -43,7 +43,8 @@ class LogGroupSweepProvider(dynamic.ResourceProvider):
 
     def diff(self, _id: str, _olds: dict[str, Any], _news: dict[str, Any]) -> dynamic.DiffResult:
         """Other names, or another profile."""
-        return dynamic.DiffResult(changes=any(_olds.get(key) != _news.get(key) for key in _news))
+        compared = ("names", "account", "region", "aws_profile")  # one that is unset is in neither
+        return dynamic.DiffResult(changes=any(_olds.get(key) != _news.get(key) for key in compared))
 
     @one_message
     def delete(self, _id: str, _props: dict[str, Any]) -> None:

@@ -55,10 +55,10 @@ def kubeconfig(
 def credential_options(
     given: Any, environment: Mapping[str, str], configured: str | None
 ) -> Mapping[str, Any] | None:
-    """``providerCredentialOpts`` as given, also when it is empty; else AWS_PROFILE's, else ``aws:profile``'s."""
+    """``providerCredentialOpts`` as given, also an empty one; else AWS_PROFILE's, else ``aws:profile``'s."""
     profile = environment.get("AWS_PROFILE") or configured
     if given is not None or not profile:
-        return given  # type: ignore[no-any-return]
+        return given
     return {"profileName": profile}
 
 

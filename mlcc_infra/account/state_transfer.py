@@ -1,0 +1,76 @@
+"""A stack's state out of its backend and back, by the Pulumi CLI.
+
+Secrets are encrypted in what is exported, unless they are asked for, and then they stay in memory: an import
+reads from the standard input, and what it gets in the clear it encrypts.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from mlcc_infra.errors import UserError
+
+TIMEOUT_SECONDS = 60.0
+
+
+def export_state(stack: str, cwd: str | None = None, *, show_secrets: bool = False) -> dict[str, Any]:
+    """`pulumi stack export`. With `show_secrets` what it answers must never be written anywhere.
+
+    Raises `UserError` when the CLI is missing or the export fails: deciding without the state would
+    import what the state already holds.
+    """
+    command = ["export", "--stack", stack, *(["--show-secrets"] if show_secrets else [])]
+    said = _run(
+        command,
+        cwd,
+        what=f"The state of {stack} could not be read",
+        remedy=f"Run `pulumi stack export --stack {stack}` and mend what it reports.",
+    )
+    found: dict[str, Any] = json.loads(said)
+    return found
+
+
+def import_state(stack: str, export: Mapping[str, Any], cwd: str | None = None) -> None:
+    """`pulumi stack import`, from memory. `UserError` in the CLI's words when it refuses: nothing is written."""
+    _run(
+        ["import", "--stack", stack],
+        cwd,
+        given=json.dumps(export),
+        what=f"The state of {stack} could not be written",
+        remedy="It is as it was. Wait for other runs on the stack, or see what is reported above.",
+    )
+
+
+def _run(
+    arguments: Sequence[str], cwd: str | None, *, what: str, remedy: str, given: str | None = None
+) -> str:
+    pulumi_cli = shutil.which("pulumi")
+    if pulumi_cli is None:
+        raise UserError(
+            "The `pulumi` command is not on PATH, so the stack's state cannot be reached.",
+            remedy="Run `make setup`, then use `.venv/bin/mlcc-infra` or put the printed folder on PATH.",
+        )
+    command = [pulumi_cli, "stack", *arguments, "--non-interactive"]
+    try:
+        done = subprocess.run(
+            command,
+            cwd=cwd,
+            input=given,
+            stdin=None if given is not None else subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=TIMEOUT_SECONDS,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        raise UserError(
+            f"{what}: it took longer than {TIMEOUT_SECONDS:.0f} s.",
+            remedy="Check that the state backend answers: `pulumi whoami -v`.",
+        ) from None
+    if done.returncode != 0:
+        raise UserError(f"{what}: {done.stderr.strip() or done.stdout.strip()}", remedy=remedy)
+    return done.stdout
