@@ -72,8 +72,8 @@ class Outcome:
     defaults: dict[str, Any]
 
 
-def read_cluster(session: AccountSession, request: Request) -> Cluster | None:
-    """The cluster as it is now; None when there is none."""
+def read_cluster(session: AccountSession, request: Request, before: Cluster | None = None) -> Cluster | None:
+    """The cluster as it is now; None when there is none. An earlier look knows where the subnets are."""
     sagemaker = session.client("sagemaker")
     try:
         described = sagemaker.describe_cluster(ClusterName=request.cluster)
@@ -86,19 +86,20 @@ def read_cluster(session: AccountSession, request: Request) -> Cluster | None:
     return Cluster(
         described=described,
         nodes=nodes,
-        zones=_zones(session, described) if any(group.zone for group in request.groups) else {},
+        zones=_zones(session, described, before) if any(group.zone for group in request.groups) else {},
         defaults=request.defaults or {},
     )
 
 
-def _zones(session: AccountSession, described: dict[str, Any]) -> dict[str, str]:
+def _zones(session: AccountSession, described: dict[str, Any], before: Cluster | None) -> dict[str, str]:
     configurations = [described.get("VpcConfig") or {}]
     configurations += [
         group.get("OverrideVpcConfig") or {} for group in described.get("InstanceGroups") or []
     ]
     subnets = sorted({subnet for item in configurations for subnet in item.get("Subnets") or []})
-    if not subnets:
-        return {}
+    known = dict(before.zones) if before else {}
+    if all(subnet in known for subnet in subnets):
+        return known
     answer = session.client("ec2").describe_subnets(SubnetIds=subnets)
     return {subnet["SubnetId"]: subnet["AvailabilityZoneId"] for subnet in answer["Subnets"]}
 
@@ -146,7 +147,7 @@ def ensure(session: AccountSession, request: Request, say: Say) -> Outcome:
         say(f"Instance groups: {'; '.join(wish.differences)}")
         _update(session, request, call)
     lent = cluster.lent
-    cluster, warnings = _await_floor(session, request, since, say)
+    cluster, warnings = _await_floor(session, request, cluster, since, say)
     statuses = {group.name: status_of(session, request, cluster, group) for group in request.groups}
     return Outcome(
         statuses=statuses,
@@ -156,8 +157,8 @@ def ensure(session: AccountSession, request: Request, say: Say) -> Outcome:
     )
 
 
-def _existing(session: AccountSession, request: Request) -> Cluster:
-    cluster = read_cluster(session, request)
+def _existing(session: AccountSession, request: Request, before: Cluster | None = None) -> Cluster:
+    cluster = read_cluster(session, request, before)
     if cluster is None:
         raise UserError(f"There is no HyperPod cluster {request.cluster} in {session.region}.")
     return cluster
@@ -166,9 +167,10 @@ def _existing(session: AccountSession, request: Request) -> Cluster:
 def _settled(session: AccountSession, request: Request, say: Say) -> Cluster:
     deadline = clock.Deadline(SETTLE_SECONDS)
     said = ""
+    cluster: Cluster | None = None
     while True:
         last = deadline.expired()
-        cluster = _existing(session, request)
+        cluster = _existing(session, request, cluster)
         status = cluster.described["ClusterStatus"]
         if status not in _BUSY:
             return cluster
@@ -196,14 +198,15 @@ def _update(session: AccountSession, request: Request, call: dict[str, Any]) -> 
 
 
 def _await_floor(
-    session: AccountSession, request: Request, since: datetime | None, say: Say
+    session: AccountSession, request: Request, before: Cluster, since: datetime | None, say: Say
 ) -> tuple[Cluster, tuple[str, ...]]:
     deadline = clock.Deadline(request.floor_seconds)
     silence: clock.Deadline | None = None
     said: list[str] = []
+    cluster = before
     while True:
         last = deadline.expired()
-        cluster = _existing(session, request)
+        cluster = _existing(session, request, cluster)
         missing = floor_nodes.missing_in_hyperpod(cluster, request.floor)
         _raise_if_failed(session, request, cluster, since)
         if not missing:

@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 from botocore.exceptions import BotoCoreError, ClientError
 
+from mlcc_infra.account.cluster_client import ClusterRefusedError, ClusterUnreachableError
 from mlcc_infra.account.decisions import Fact, Presence, ResourceKey, Wanted
 from mlcc_infra.account.lookups import LOOKUPS, Lookup
 from mlcc_infra.account.lookups.cloudformation import describe_stack
@@ -14,6 +15,8 @@ from mlcc_infra.account.reader import AmbiguousError, Found, Reader, error_code
 from mlcc_infra.tagging import STACK_NAME_TAG, owner_of
 
 WORKERS = 16
+# What a look-up may learn instead of an answer: AWS or a cluster does not tell, or several answer to it.
+_UNKNOWN = (ClientError, BotoCoreError, AmbiguousError, ClusterUnreachableError, ClusterRefusedError)
 # CloudFormation marks what it makes with reserved tags (CloudFormation user guide, "Resource tags").
 
 
@@ -31,7 +34,7 @@ def take_inventory(reader: Reader, wanted: Sequence[Wanted]) -> dict[ResourceKey
 def _look_up(reader: Reader, lookup: Lookup, item: Wanted) -> Fact:
     try:
         return _fact(reader, lookup(reader, item))
-    except (ClientError, BotoCoreError, AmbiguousError) as error:
+    except _UNKNOWN as error:
         return Fact(presence=Presence.UNKNOWN, reason=_reason(error))
 
 

@@ -12,6 +12,7 @@ from enum import StrEnum
 
 from botocore.exceptions import BotoCoreError, ClientError
 
+from mlcc_infra.account.cluster_client import ClusterRefusedError, ClusterUnreachableError
 from mlcc_infra.account.reader import error_code
 from mlcc_infra.errors import UserError
 
@@ -59,7 +60,7 @@ class Check:
             return self.run()
         except ClientError as error:
             found = f"could not be read: {error.operation_name}: {error_code(error)}"
-        except BotoCoreError as error:
+        except (BotoCoreError, ClusterUnreachableError, ClusterRefusedError) as error:
             found = f"could not be read: {error}"
         return [CheckResult(name=self.name, verdict=Verdict.UNKNOWN, found=found)]
 

@@ -8,17 +8,48 @@ from mlcc_infra.account.decisions import ResourceKey
 
 DEFAULT_ZONE_COUNT = 2
 SUBNET = "aws:ec2/subnet:Subnet"
+TIERS = ("private", "public")
 
 
-def recorded_zones(recorded: Collection[ResourceKey], subnet_prefix: str) -> tuple[str, ...]:
-    """Zones that the state's private subnets are in: once a stack has zones, it keeps them."""
-    return tuple(
-        sorted(
-            name.removeprefix(subnet_prefix)
-            for type_token, name in recorded
-            if type_token == SUBNET and name.startswith(subnet_prefix)
-        )
+def recorded_zones(recorded: Collection[ResourceKey], network: str) -> frozenset[str]:
+    """Zones of the subnets that the state has of a network: once a stack has zones, it keeps them."""
+    prefixes = tuple(f"{network}-{tier}-" for tier in TIERS)
+    return frozenset(
+        name.removeprefix(prefix)
+        for type_token, name in recorded
+        for prefix in prefixes
+        if type_token == SUBNET and name.startswith(prefix)
     )
+
+
+def settle_zones(known: Collection[str], suitable: Sequence[str]) -> tuple[str, ...]:
+    """The zones that a stack is in, filled up to the usual number with suitable ones; sorted.
+
+    Subnets that somebody deleted leave fewer known than there were.
+    """
+    more = [zone for zone in suitable if zone not in known]
+    return tuple(sorted([*known, *more[: max(0, DEFAULT_ZONE_COUNT - len(known))]]))
+
+
+def in_place(
+    zones: Sequence[str], slots: Sequence[Collection[str]], subnets: Sequence[tuple[str, str]]
+) -> tuple[str, ...]:
+    """The zones in the order in which each keeps the blocks that its subnets have.
+
+    `slots` are the blocks that a plan gives to its first zone, its second and so on; `subnets` are (zone,
+    block) of what exists. Who has nothing there takes what is left, in order. A subnet cannot move: without
+    this, a zone that comes or goes would have the others' subnets replaced.
+    """
+    taken = {
+        index: zone
+        for zone, block in subnets
+        for index, slot in enumerate(slots)
+        if block in slot and zone in zones
+    }
+    others = iter([zone for zone in zones if zone not in taken.values()])
+    order = [taken[index] if index in taken else next(others, None) for index in range(len(slots))]
+    placed = tuple(zone for zone in order if zone is not None)
+    return placed if sorted(placed) == sorted(zones) else tuple(zones)
 
 
 def choose_zones(

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import os
-import shutil
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from mlcc_infra.cli.errors import CommandError
 from mlcc_infra.cli.exit_codes import ExitCode
-from mlcc_infra.cli.processes import run_to_end
+from mlcc_infra.cli.processes import pulumi_command, run_pulumi, run_to_end
 from mlcc_infra.cli.stack_argument import StackName, profile_of
+
+if TYPE_CHECKING:
+    from mlcc_infra.profile import Profile
 
 
 def destroy(
@@ -21,9 +22,13 @@ def destroy(
     ] = False,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
 ) -> None:
-    """Destroy a stack. What it retains on purpose stays, unless --force-delete."""
+    """Destroy a stack. What it retains on purpose stays, unless --force-delete.
+
+    Where a cluster was deleted behind the stack's back, what was in it is dropped from the state first.
+    """
     profile = profile_of(stack)
-    pulumi_cli, environment = _pulumi()
+    _drop_what_died(profile)
+    pulumi_cli, environment = pulumi_command()
     command = [pulumi_cli, "destroy", "--stack", stack, *(["--yes"] if yes else [])]
     code = run_to_end(command, environment)
     if code != 0:
@@ -56,16 +61,19 @@ def destroy(
         typer.echo(f"deleted bucket {bucket.name} with everything in it")
 
 
-def _pulumi() -> tuple[str, dict[str, str]]:
-    """The `pulumi` on PATH (in a rehearsal it is one that knows about it), else the installed engine's."""
-    environment = dict(os.environ)
-    found = shutil.which("pulumi")
-    if found:
-        return found, environment
-    from mlcc_infra.engine import find_engine
+def _drop_what_died(profile: Profile) -> None:
+    """Without this the Kubernetes provider would stop the run at what lies in a cluster that is gone."""
+    from mlcc_infra.account.dead_cluster_state import drop_in_cluster_state
+    from mlcc_infra.account.session import AccountSession
 
-    engine = find_engine()
-    return str(engine.pulumi), engine.environment(environment)
+    dropped = drop_in_cluster_state(
+        profile.stack,
+        run_pulumi,
+        lambda region: AccountSession(region=region, aws_profile=profile.aws_profile),
+    )
+    if dropped.resources:
+        names = ", ".join(urn.rpartition("::")[2] for urn in dropped.resources)
+        typer.echo(f"{'; '.join(dropped.because)}. Gone with it, and dropped from the state: {names}")
 
 
 def register(app: typer.Typer) -> None:

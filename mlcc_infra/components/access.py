@@ -13,9 +13,10 @@ from typing import Any, final
 import pulumi
 from pulumi import dynamic
 
-from mlcc_infra.account import cluster_access
+from mlcc_infra.account import cluster_access, cluster_client
 from mlcc_infra.account.cluster_access import Ensured
-from mlcc_infra.components.dynamic_provider import guarded_session, one_message
+from mlcc_infra.components.dynamic_provider import guarded_session, one_message, progress
+from mlcc_infra.tagging import TAG_STACK
 
 
 @final
@@ -68,8 +69,17 @@ class AccessProvider(dynamic.ResourceProvider):
 
     @one_message
     def read(self, id_: str, props: dict[str, Any]) -> dynamic.ReadResult:
-        """Look who is admin now; a missing one shows as a difference."""
+        """Look who is admin now; a missing one shows as a difference.
+
+        A cluster that is gone is said here: where charts lie in it, plain pulumi cannot go on by itself.
+        """
         session = guarded_session(props)
+        try:
+            cluster_client.describe(session, props["cluster_name"])
+        except cluster_client.ClusterGoneError as gone:
+            stack = props["tags"].get(TAG_STACK, "STACK")
+            progress(f"{gone} If that stops this run, drop what was in it: mlcc-infra recover {stack}")
+            return dynamic.ReadResult(id_="", outs={})
         policy = cluster_access.admin_policy_arn(props["partition"])
         present = cluster_access.present_admins(session, props["cluster_name"], policy, props["admins"])
         return dynamic.ReadResult(id_=id_, outs={**props, "present": present})

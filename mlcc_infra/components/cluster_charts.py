@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, final
 
@@ -11,9 +11,12 @@ import pulumi_kubernetes as kubernetes
 from pulumi_kubernetes.helm import v3 as helm
 
 from mlcc_infra import versions
+from mlcc_infra.account.decisions import ResourceKey, Wanted
 from mlcc_infra.components.base import Component, StackContext
 from mlcc_infra.profile.eks import Eks
 
+RELEASE = "kubernetes:helm.sh/v3:Release"
+KIND = "chart"
 NAMESPACE = "kube-system"
 LOAD_BALANCER_CONTROLLER = "aws-load-balancer-controller"
 DEVICE_PLUGIN = "nvidia-device-plugin"
@@ -107,8 +110,8 @@ class ClusterCharts(Component):
                 repository_opts=helm.RepositoryOptsArgs(repo=chart.repository),
                 values=values,
             ),
-            opts=pulumi.ResourceOptions(
-                parent=self, provider=self._provider, depends_on=[*self._args.after, *after]
+            opts=self.child(
+                RELEASE, chart_name, depends_on=[*self._args.after, *after], provider=self._provider
             ),
         )
 
@@ -140,3 +143,29 @@ class ClusterCharts(Component):
         if not config.enabled:
             return None
         return self._release(DEVICE_PLUGIN, config.chart_version, {}, after)
+
+
+def wanted_cluster_charts(
+    name: str, config: Eks, cluster: str, recorded: Container[ResourceKey]
+) -> list[Wanted]:
+    """What the inventory looks up for the releases in a cluster; pure.
+
+    Those that the state has are not asked of the cluster: that takes a connection to it.
+    """
+    charts = {
+        LOAD_BALANCER_CONTROLLER: config.load_balancer_controller.enabled,
+        DEVICE_PLUGIN: config.device_plugin.enabled,
+    }
+    wanted = []
+    for chart in (chart for chart, enabled in charts.items() if enabled):
+        key = (RELEASE, f"{name}-{chart}")
+        known = {"recorded": "yes"} if key in recorded else {}
+        wanted.append(
+            Wanted(
+                key=key,
+                kind=KIND,
+                physical=chart,
+                lookup={"cluster": cluster, "namespace": NAMESPACE, "release": chart, **known},
+            )
+        )
+    return wanted

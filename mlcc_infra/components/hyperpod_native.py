@@ -44,7 +44,8 @@ class HyperPodNativeArgs:
 
     `parameters` are text, checked against the template's contract before. `zone_count` tells how many
     public subnets the template makes, None where it makes no VPC. `replacement_trigger` changes when the
-    recorded stack is dead and has to be replaced. `role_policies` must be in place before the stack.
+    recorded stack is dead and has to be replaced; then it is not `frozen`, and the new one is made with what
+    is asked for now. `role_policies` must be in place before the stack.
     """
 
     template_url: str
@@ -52,6 +53,7 @@ class HyperPodNativeArgs:
     zone_count: int | None
     role_policies: Sequence[pulumi.Resource]
     replacement_trigger: str = ""
+    frozen: bool = True
     keep_failed: bool = False
 
 
@@ -164,7 +166,7 @@ class HyperPodNativeFromTemplate(Component):
                 "stack",
                 depends_on=before,
                 custom_timeouts=pulumi.CustomTimeouts(create=minutes, update=minutes, delete=minutes),
-                ignore_changes=list(FROZEN),
+                ignore_changes=list(FROZEN) if self._args.frozen else None,
                 replacement_trigger=self._args.replacement_trigger or FIRST_TRIGGER,
                 delete_before_replace=True,
             ),

@@ -35,6 +35,7 @@ Kind = Literal[
     "node-group",
     "fargate-profile",
     "addon",
+    "chart",
     "access-entry",
     "bucket",
     "stack",

@@ -54,6 +54,7 @@ def create_hyperpod_eks(
             zone_count=plan.zone_count,
             role_policies=roles.policies,
             replacement_trigger=plan.replacement_trigger,
+            frozen=plan.dead_stack is None,
             keep_failed=profile.hyperpod.template.keep_failed,
         ),
         context=context,

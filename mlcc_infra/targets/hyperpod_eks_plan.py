@@ -9,6 +9,7 @@ from mlcc_infra.account import eks_checks, hyperpod_checks
 from mlcc_infra.account.admins import resolve_admins
 from mlcc_infra.account.decisions import Wanted
 from mlcc_infra.account.lookups.cloudformation import describe_stack
+from mlcc_infra.account.lookups.ec2_network import subnet_zones
 from mlcc_infra.account.lookups.eks import describe_cluster
 from mlcc_infra.account.preflight import Check, CheckResult
 from mlcc_infra.account.zones import choose_zones
@@ -189,8 +190,14 @@ def _kubernetes_version(survey: Survey) -> str:
 
 
 def _zones(survey: Survey, made_in: tuple[str, ...]) -> tuple[str, ...]:
-    """The profile's zones; else those the stack was made with; else the first that offer the floor."""
+    """The profile's zones; else those the stack was made with; else the first that offer the floor.
+
+    In an existing VPC those of its subnets: the template puts FSx into the first of them.
+    """
     profile = survey.profile
+    vpc = profile.hyperpod.existing_vpc
+    if vpc is not None:
+        return subnet_zones(survey.reader, (*vpc.private_subnet_ids, *vpc.eks_subnet_ids))
     chosen = profile.hyperpod.zones or profile.network.zones or made_in
     if chosen:
         return chosen

@@ -9,8 +9,11 @@ from functools import partial
 from mlcc_infra.account import eks_checks
 from mlcc_infra.account.admins import resolve_admins
 from mlcc_infra.account.decisions import Wanted
+from mlcc_infra.account.lookups.ec2_network import live_subnets
+from mlcc_infra.account.lookups.helm import check_release
 from mlcc_infra.account.preflight import Check, CheckResult
-from mlcc_infra.account.zones import choose_zones, recorded_zones
+from mlcc_infra.account.zones import choose_zones, in_place, recorded_zones, settle_zones
+from mlcc_infra.components.cluster_charts import wanted_cluster_charts
 from mlcc_infra.components.eks_base import wanted_eks_base
 from mlcc_infra.components.network import ExistingNetworkArgs, NatMode, NetworkArgs, ZoneSubnets
 from mlcc_infra.components.published_outputs import wanted_outputs
@@ -28,6 +31,7 @@ MODULE = "eks"
 # Names of the components in the program: stable, the state finds everything by them.
 ROLES = "service-roles"
 BASE = "eks"
+NETWORK = f"{BASE}-network"
 CHARTS = "eks-charts"
 OUTPUTS = "eks-outputs"
 INFERENCE_ROLE = "eks-inference-role"
@@ -81,6 +85,7 @@ def plan_vanilla_eks(survey: Survey) -> VanillaEksPlan:
     )
     service_account_roles = _plan_service_account_roles(profile, context)
     published = _published(service_account_roles)
+    charts = wanted_cluster_charts(CHARTS, profile.eks, names.eks_cluster, survey.recorded.resources.keys())
     wanted = [
         *wanted_service_roles(ROLES, roles),
         *wanted_eks_base(BASE, profile.eks, network, names, context.partition),
@@ -91,6 +96,7 @@ def plan_vanilla_eks(survey: Survey) -> VanillaEksPlan:
                 plan.name, plan.spec, plan.policy, account=names.account, partition=context.partition
             )
         ),
+        *charts,
         *wanted_outputs(OUTPUTS, names, MODULE, published),
     ]
     return VanillaEksPlan(
@@ -101,7 +107,15 @@ def plan_vanilla_eks(survey: Survey) -> VanillaEksPlan:
         service_account_roles=service_account_roles,
         published=published,
         wanted=tuple(wanted),
-        checks=(zone_check, *_checks(survey, network), foreign_policy_check(survey.reader, roles)),
+        checks=(
+            zone_check,
+            *_checks(survey, network),
+            *(
+                Check(name=f"chart {chart.physical}", run=partial(check_release, survey.reader, chart))
+                for chart in charts
+            ),
+            foreign_policy_check(survey.reader, roles),
+        ),
         results=tuple(admin_results),
     )
 
@@ -169,18 +183,27 @@ def _plan_network(survey: Survey) -> tuple[NetworkArgs | ExistingNetworkArgs, Ch
 
 
 def _zones(survey: Survey) -> tuple[str, ...]:
-    """The profile's zones; else those the stack is in; else the first that offer what is asked for."""
+    """The profile's zones; else those the stack is in; else the first that offer what is asked for.
+
+    The account tells where the stack is when the state is lost: offers change, a network stays where it is.
+    In an order in which nothing that exists would move.
+    """
     profile = survey.profile
     if profile.network.zones:
         return profile.network.zones
-    recorded = recorded_zones(survey.recorded.resources.keys(), f"{BASE}-network-private-")
-    if recorded:
-        return recorded
-    return choose_zones(
+    live = live_subnets(survey.reader, NETWORK)
+    known = recorded_zones(survey.recorded.resources.keys(), NETWORK) | {zone for zone, _ in live}
+    suitable = choose_zones(
         eks_checks.available_zones(survey.reader),
         eks_checks.instance_type_offers(survey.reader, _instance_types(profile)),
         profile.region_facts.excluded_zones,
     )
+    zones = settle_zones(known, suitable)
+    if len(zones) < eks_checks.MINIMUM_ZONES:
+        return zones
+    plan = profile.network.plan(zones)
+    slots = [{private.cidr, public.cidr} for private, public in zip(plan.private, plan.public, strict=True)]
+    return in_place(zones, slots, live)
 
 
 def _plan_service_account_roles(profile: Profile, context: RoleContext) -> tuple[ServiceAccountRolePlan, ...]:

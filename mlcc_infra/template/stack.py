@@ -32,13 +32,15 @@ FROZEN: Final = (
     "disableRollback",
     "onFailure",
     "parameters",
+    "policyBody",
     "tags",
     "templateBody",
     "templateUrl",
     "timeoutInMinutes",
 )
 """Properties of the stack in the graph that are ignored once it exists. The provider sends the address, all
-parameters and the tags for any difference, and the nested addresses have no version."""
+parameters and the tags for any difference, and the nested addresses have no version. The policy is among them
+because the provider does not read it: after an import it would differ, and be sent with an update."""
 
 
 def stack_policy() -> str:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
 from mlcc_infra.account.decisions import Wanted
-from mlcc_infra.account.lookups import cloudformation, ec2_network, eks, iam, logs, s3, ssm
+from mlcc_infra.account.lookups import cloudformation, ec2_network, eks, helm, iam, logs, s3, ssm
 from mlcc_infra.account.reader import Found, Reader
 
 Lookup: TypeAlias = Callable[[Reader, Wanted], Found | None]
@@ -23,5 +23,6 @@ LOOKUPS: Mapping[str, Lookup] = {
     **logs.LOOKUPS,
     **s3.LOOKUPS,
     **cloudformation.LOOKUPS,
+    **helm.LOOKUPS,
 }
 """By Pulumi type token. Import ids are those the provider's documentation gives for the type."""

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from mlcc_infra.account.decisions import Wanted
+from mlcc_infra.account.import_ids import import_id
 from mlcc_infra.account.lookups.eks import describe_cluster
 from mlcc_infra.account.reader import Found, Reader
 
@@ -34,7 +35,8 @@ def _stack(reader: Reader, wanted: Wanted) -> Found | None:
     cluster = describe_cluster(reader, wanted.lookup["cluster"])
     tags = (cluster or {}).get("tags") or {}
     own = {key: value for key, value in tags.items() if not key.startswith("aws:")}
-    return Found(import_id=stack["StackId"], resource_id=stack["StackId"], tags=own)
+    identifier = import_id("aws:cloudformation/stack:Stack", stack_id=stack["StackId"])
+    return Found(import_id=identifier, resource_id=identifier, tags=own)
 
 
 LOOKUPS: Mapping[str, Callable[[Reader, Wanted], Found | None]] = {

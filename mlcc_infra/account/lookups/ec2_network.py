@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from mlcc_infra.account.decisions import Wanted
+from mlcc_infra.account.import_ids import import_id
 from mlcc_infra.account.reader import AmbiguousError, Found, Reader
 from mlcc_infra.tagging import MANAGED_BY, TAG_MANAGED_BY, TAG_PROFILE, TAG_RESOURCE, tag_list
 
@@ -40,6 +41,25 @@ def _carries(item: Mapping[str, Any], profile: str) -> bool:
     return tags.get(TAG_MANAGED_BY) == MANAGED_BY and tags.get(TAG_PROFILE) == profile
 
 
+def live_subnets(reader: Reader, component: str) -> list[tuple[str, str]]:
+    """(zone id, block) of the profile's subnets that a component made, by their tag `mlcc:resource`."""
+    return [
+        (subnet["AvailabilityZoneId"], subnet["CidrBlock"])
+        for subnet in _ours(reader, "describe_subnets", "Subnets")
+        if tag_list(subnet.get("Tags", [])).get(TAG_RESOURCE, "").startswith(f"{component}/")
+    ]
+
+
+def subnet_zones(reader: Reader, subnet_ids: Sequence[str]) -> tuple[str, ...]:
+    """Zone ids of somebody's subnets, each once, in the order in which the subnets are named."""
+    client = reader.session.client("ec2")
+    subnets = reader.once(
+        ("subnets", *subnet_ids), lambda: client.describe_subnets(SubnetIds=list(subnet_ids))["Subnets"]
+    )
+    zones = {subnet["SubnetId"]: subnet["AvailabilityZoneId"] for subnet in subnets}
+    return tuple(dict.fromkeys(zones[subnet] for subnet in subnet_ids if subnet in zones))
+
+
 def _by_tag(
     operation: str, result: str, id_key: str, filter_name: str = "Filters"
 ) -> Callable[[Reader, Wanted], Found | None]:
@@ -47,7 +67,8 @@ def _by_tag(
         item = _tagged(reader, wanted.lookup["resource"], operation, result, id_key, filter_name)
         if item is None:
             return None
-        return Found(import_id=item[id_key], resource_id=item[id_key], tags=tag_list(item.get("Tags", [])))
+        identifier = import_id(wanted.key[0], id=item[id_key])
+        return Found(import_id=identifier, resource_id=identifier, tags=tag_list(item.get("Tags", [])))
 
     return look_up
 
@@ -79,7 +100,7 @@ def _route(reader: Reader, wanted: Wanted) -> Found | None:
     ):
         return None
     return Found(
-        import_id=f"{table['RouteTableId']}_{destination}",
+        import_id=import_id(wanted.key[0], route_table=table["RouteTableId"], destination=destination),
         resource_id=None,
         tags=tag_list(table.get("Tags", [])),
     )
@@ -94,7 +115,9 @@ def _association(reader: Reader, wanted: Wanted) -> Found | None:
     for association in table.get("Associations", []):
         if association.get("SubnetId") == subnet["SubnetId"]:
             return Found(
-                import_id=f"{subnet['SubnetId']}/{table['RouteTableId']}",
+                import_id=import_id(
+                    wanted.key[0], subnet=subnet["SubnetId"], route_table=table["RouteTableId"]
+                ),
                 resource_id=association["RouteTableAssociationId"],
                 tags=tag_list(table.get("Tags", [])),
             )
@@ -110,7 +133,8 @@ def _subnet_tag(reader: Reader, wanted: Wanted) -> Found | None:
     )
     if key not in tag_list(subnets[0].get("Tags", [])):
         return None
-    return Found(import_id=f"{resource_id},{key}", resource_id=f"{resource_id},{key}", tags={})
+    identifier = import_id(wanted.key[0], resource=resource_id, key=key)
+    return Found(import_id=identifier, resource_id=identifier, tags={})
 
 
 LOOKUPS: Mapping[str, Callable[[Reader, Wanted], Found | None]] = {

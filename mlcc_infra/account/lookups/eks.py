@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from mlcc_infra.account.decisions import Wanted
+from mlcc_infra.account.import_ids import import_id
 from mlcc_infra.account.reader import Found, Reader
 
 _ABSENT = ("ResourceNotFoundException",)
@@ -23,7 +24,8 @@ def _cluster(reader: Reader, wanted: Wanted) -> Found | None:
     cluster = describe_cluster(reader, wanted.lookup["cluster"])
     if cluster is None:
         return None
-    return Found(import_id=cluster["name"], resource_id=cluster["name"], tags=cluster.get("tags", {}))
+    identifier = import_id("aws:eks/cluster:Cluster", cluster=cluster["name"])
+    return Found(import_id=identifier, resource_id=identifier, tags=cluster.get("tags", {}))
 
 
 def _part(operation: str, argument: str, result: str) -> Callable[[Reader, Wanted], Found | None]:
@@ -41,9 +43,8 @@ def _part(operation: str, argument: str, result: str) -> Callable[[Reader, Wante
         )
         if part is None:
             return None
-        return Found(
-            import_id=f"{cluster}:{name}", resource_id=f"{cluster}:{name}", tags=part.get("tags") or {}
-        )
+        identifier = import_id(wanted.key[0], cluster=cluster, name=name)
+        return Found(import_id=identifier, resource_id=identifier, tags=part.get("tags") or {})
 
     return look_up
 

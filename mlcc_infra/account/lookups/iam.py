@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from mlcc_infra.account.decisions import Wanted
+from mlcc_infra.account.import_ids import import_id
 from mlcc_infra.account.lookups.eks import describe_cluster
 from mlcc_infra.account.reader import Found, Reader
 from mlcc_infra.tagging import tag_list
@@ -55,21 +56,24 @@ def _role(reader: Reader, wanted: Wanted) -> Found | None:
     name = wanted.lookup["role"]
     if get_role(reader, name) is None:
         return None
-    return Found(import_id=name, resource_id=name, tags=_role_tags(reader, name))
+    identifier = import_id("aws:iam/role:Role", role=name)
+    return Found(import_id=identifier, resource_id=identifier, tags=_role_tags(reader, name))
 
 
 def _attachment(reader: Reader, wanted: Wanted) -> Found | None:
     role, policy = wanted.lookup["role"], wanted.lookup["policy_arn"]
     if policy not in attached_policies(reader, role):
         return None
-    return Found(import_id=f"{role}/{policy}", resource_id=None, tags=_role_tags(reader, role))
+    identifier = import_id("aws:iam/rolePolicyAttachment:RolePolicyAttachment", role=role, policy_arn=policy)
+    return Found(import_id=identifier, resource_id=None, tags=_role_tags(reader, role))
 
 
 def _inline(reader: Reader, wanted: Wanted) -> Found | None:
     role, policy = wanted.lookup["role"], wanted.lookup["policy"]
     if policy not in inline_policies(reader, role):
         return None
-    return Found(import_id=f"{role}:{policy}", resource_id=f"{role}:{policy}", tags=_role_tags(reader, role))
+    identifier = import_id("aws:iam/rolePolicy:RolePolicy", role=role, policy=policy)
+    return Found(import_id=identifier, resource_id=identifier, tags=_role_tags(reader, role))
 
 
 def _policy(reader: Reader, wanted: Wanted) -> Found | None:
@@ -78,8 +82,9 @@ def _policy(reader: Reader, wanted: Wanted) -> Found | None:
     policy = reader.optional(("policy", arn), lambda: client.get_policy(PolicyArn=arn)["Policy"], _ABSENT)
     if policy is None:
         return None
-    tags = reader.pages("iam", "list_policy_tags", "Tags", PolicyArn=arn)
-    return Found(import_id=arn, resource_id=arn, tags=tag_list(tags))
+    # GetPolicy answers the tags as well (IAM API reference, Policy).
+    identifier = import_id("aws:iam/policy:Policy", arn=arn)
+    return Found(import_id=identifier, resource_id=identifier, tags=tag_list(policy.get("Tags", [])))
 
 
 def _oidc_provider(reader: Reader, wanted: Wanted) -> Found | None:
@@ -100,7 +105,8 @@ def _oidc_provider(reader: Reader, wanted: Wanted) -> Found | None:
     )
     if provider is None:
         return None
-    return Found(import_id=arn, resource_id=arn, tags=tag_list(provider.get("Tags", [])))
+    identifier = import_id("aws:iam/openIdConnectProvider:OpenIdConnectProvider", arn=arn)
+    return Found(import_id=identifier, resource_id=identifier, tags=tag_list(provider.get("Tags", [])))
 
 
 LOOKUPS: Mapping[str, Callable[[Reader, Wanted], Found | None]] = {

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from mlcc_infra.account.decisions import Wanted
+from mlcc_infra.account.import_ids import import_id
 from mlcc_infra.account.reader import Found, Reader
 
 
@@ -20,7 +21,8 @@ def _log_group(reader: Reader, wanted: Wanted) -> Found | None:
     # The ARN of DescribeLogGroups ends in `:*`; the tagging call wants it without (CloudWatch Logs API).
     arn = group["arn"].removesuffix(":*")
     tags = reader.session.client("logs").list_tags_for_resource(resourceArn=arn).get("tags", {})
-    return Found(import_id=name, resource_id=name, tags=tags)
+    identifier = import_id("aws:cloudwatch/logGroup:LogGroup", name=name)
+    return Found(import_id=identifier, resource_id=identifier, tags=tags)
 
 
 LOOKUPS: Mapping[str, Callable[[Reader, Wanted], Found | None]] = {

@@ -9,6 +9,7 @@ from typing import Any
 from botocore.exceptions import ClientError
 
 from mlcc_infra.account.decisions import Wanted
+from mlcc_infra.account.import_ids import import_id
 from mlcc_infra.account.reader import Found, Reader, error_code
 from mlcc_infra.tagging import tag_list
 
@@ -74,10 +75,15 @@ def bucket_setting(reader: Reader, bucket: str, setting: BucketSetting) -> dict[
     return reader.optional((setting.operation, bucket), lambda: call(Bucket=bucket), (setting.absent,))
 
 
+def _of_bucket(wanted: Wanted, tags: Mapping[str, str]) -> Found:
+    identifier = import_id(wanted.key[0], bucket=wanted.lookup["bucket"])
+    return Found(import_id=identifier, resource_id=identifier, tags=tags)
+
+
 def _bucket(reader: Reader, wanted: Wanted) -> Found | None:
     name = wanted.lookup["bucket"]
     tags = bucket_tags(reader, name)
-    return None if tags is None else Found(import_id=name, resource_id=name, tags=tags)
+    return None if tags is None else _of_bucket(wanted, tags)
 
 
 def _setting(shown: str) -> Callable[[Reader, Wanted], Found | None]:
@@ -89,7 +95,7 @@ def _setting(shown: str) -> Callable[[Reader, Wanted], Found | None]:
         if tags is None:
             return None
         found = bucket_setting(reader, name, BUCKET_SETTINGS[shown])
-        return None if found is None else Found(import_id=name, resource_id=name, tags=tags)
+        return None if found is None else _of_bucket(wanted, tags)
 
     return look_up
 
@@ -103,7 +109,8 @@ def _object(reader: Reader, wanted: Wanted) -> Found | None:
     found = reader.optional(
         ("object", bucket, key), lambda: client.head_object(Bucket=bucket, Key=key), ("404", "NoSuchKey")
     )
-    return None if found is None else Found(import_id=f"{bucket}/{key}", resource_id=None, tags=tags)
+    identifier = import_id(wanted.key[0], bucket=bucket, key=key)
+    return None if found is None else Found(import_id=identifier, resource_id=None, tags=tags)
 
 
 LOOKUPS: Mapping[str, Callable[[Reader, Wanted], Found | None]] = {

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from mlcc_infra.account.decisions import Wanted
+from mlcc_infra.account.import_ids import import_id
 from mlcc_infra.account.reader import Found, Reader
 from mlcc_infra.tagging import tag_list
 
@@ -27,7 +28,8 @@ def _parameter(reader: Reader, wanted: Wanted) -> Found | None:
     if name not in parameters_under(reader, wanted.lookup["prefix"]):
         return None
     answer = reader.session.client("ssm").list_tags_for_resource(ResourceType="Parameter", ResourceId=name)
-    return Found(import_id=name, resource_id=name, tags=tag_list(answer["TagList"]))
+    identifier = import_id("aws:ssm/parameter:Parameter", name=name)
+    return Found(import_id=identifier, resource_id=identifier, tags=tag_list(answer["TagList"]))
 
 
 LOOKUPS: Mapping[str, Callable[[Reader, Wanted], Found | None]] = {

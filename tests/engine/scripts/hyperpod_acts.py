@@ -81,6 +81,10 @@ class Play:
         self.acts[name]["account"] = list_account()
         return code
 
+    def listed(self, name: str) -> None:
+        """Keep what the account holds now under a name."""
+        self.acts[name] = {"account": list_account()}
+
     def note(self, name: str, value: Any) -> None:
         """Keep something that was seen."""
         self.acts[name] = value
