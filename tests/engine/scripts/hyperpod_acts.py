@@ -44,13 +44,16 @@ class Play:
 
     def act(self, name: str, *command: str) -> int:
         """Run a pulumi command on the stack and keep how it went; its exit code."""
+        return self.run(name, ["pulumi", *command, "-s", self.stack, "--color", "never"])
+
+    def ours(self, name: str, *command: str) -> int:
+        """The same with a command of `mlcc-infra`, to which the stack's name is added."""
+        return self.run(name, [sys.executable, "-m", "mlcc_infra.cli", *command, self.stack])
+
+    def run(self, name: str, command: list[str]) -> int:
+        """Run a command and keep how it went; its exit code."""
         before, began = clock(), time.monotonic()
-        done = subprocess.run(
-            ["pulumi", *command, "-s", self.stack, "--color", "never"],
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
         output = done.stdout + done.stderr
         after = clock()
         self.acts[name] = {
@@ -77,13 +80,13 @@ class Play:
     def destroy(self, name: str) -> int:
         """`pulumi destroy`, and what is in the account when the last late lines are written."""
         code = self.act(name, "destroy", "--yes", "--skip-preview")
-        advance(LATE_SECONDS)
-        self.acts[name]["account"] = list_account()
+        self.later(name)
         return code
 
-    def listed(self, name: str) -> None:
-        """Keep what the account holds now under a name."""
-        self.acts[name] = {"account": list_account()}
+    def later(self, name: str) -> None:
+        """What the account holds when the last late lines after an act are written."""
+        advance(LATE_SECONDS)
+        self.acts[name]["account"] = list_account()
 
     def note(self, name: str, value: Any) -> None:
         """Keep something that was seen."""

@@ -1,8 +1,8 @@
 """A stack whose state is lost, again and again, played inside a rehearsal.
 
 Usage: lost_state.py FILE. MLCC_LOST_STACK names the stack, MLCC_LOST_SEEDS the seeds of what is deleted
-behind the stack's back as well. At last something changes that only a replacement can bring about, and the
-stack is destroyed.
+behind the stack's back as well. Then something changes that only a replacement can bring about, and the stack is
+destroyed. With MLCC_LOST_CLUSTER its EKS cluster is deleted before, twice, while the state is kept.
 """
 
 from __future__ import annotations
@@ -15,9 +15,10 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[3]))
 
-from tests.engine.scripts.hyperpod_acts import ACCOUNT, Play, hyperpod
-from tests.engine.scripts.operator_life import make_cluster, their_profile
-from tests.engine.scripts.out_of_band import choose, delete, resources
+from tests.engine.account_listing import list_account
+from tests.engine.scripts.hyperpod_acts import Play
+from tests.engine.scripts.operator_life import use_their_cluster
+from tests.engine.scripts.out_of_band import CLUSTER, Resource, choose, closed, delete, resources
 
 DELETED = 4
 
@@ -36,6 +37,19 @@ def replace_something(play: Play) -> None:
         play.set("mlcc:rolePath", "/team/")
 
 
+def delete_some(play: Play, name: str, chosen: list[Resource]) -> None:
+    """Delete resources behind the stack's back, and note which, and what is left."""
+    delete(chosen)
+    play.note(name, {"urns": [one["urn"] for one in chosen], "account": list_account()})
+
+
+def lose_cluster(play: Play) -> None:
+    """The EKS cluster deleted, and what that takes along; the state still has all of it."""
+    everything = resources(play.state())
+    gone = closed((one for one in everything if one["type"] == CLUSTER), everything)
+    delete_some(play, "cluster deleted", gone)
+
+
 def main() -> None:
     stack = os.environ["MLCC_LOST_STACK"]
     seeds = [int(seed) for seed in os.environ["MLCC_LOST_SEEDS"].split()]
@@ -44,27 +58,30 @@ def main() -> None:
         if stack in ("mlcc-demo", "mlcc-eks"):
             play.set("mlcc:eks.fargateNamespaces[0]", "batch")
         if stack == "mlcc-operator":
-            profile = their_profile()
-            names = profile.names(ACCOUNT)
-            make_cluster(profile, names)
-            play.set("mlcc:operator.cluster.eksClusterName", names.hyperpod_eks_cluster)
-            arn = hyperpod(names.hyperpod_cluster)["ClusterArn"]
-            play.set("mlcc:operator.cluster.hyperPodClusterArn", arn)
-            play.listed("start")
+            use_their_cluster(play)
         play.up("up")
         lose_state(stack)
         play.up("after the loss")
         play.up("no-op up", "--expect-no-changes")
         for seed in seeds:
-            chosen = choose(seed, resources(play.state()), DELETED)
-            delete(chosen)
-            play.note(f"deleted {seed}", [one["urn"] for one in chosen])
+            delete_some(play, f"deleted {seed}", choose(seed, resources(play.state()), DELETED))
             lose_state(stack)
             play.up(f"after the loss {seed}")
-            play.up(f"no-op up {seed}", "--expect-no-changes")
+        if seeds:
+            play.up("last no-op up", "--expect-no-changes")
+        if os.environ.get("MLCC_LOST_CLUSTER"):
+            lose_cluster(play)
+            play.up("without a cluster")
+            play.ours("recover", "recover")
+            play.up("cluster made again")
         replace_something(play)
         play.up("replaced")
-        play.destroy("destroy")
+        if os.environ.get("MLCC_LOST_CLUSTER"):
+            lose_cluster(play)
+            play.ours("destroy", "destroy", "--yes")
+            play.later("destroy")
+        else:
+            play.destroy("destroy")
 
 
 if __name__ == "__main__":

@@ -77,16 +77,23 @@ def stack_status(names: Names) -> str:
     return str(stacks[0]["StackStatus"])
 
 
-def main() -> None:
-    play = Play("mlcc-operator", sys.argv[1])
+def use_their_cluster(play: Play) -> None:
+    """Make somebody's cluster, and put its names into the stack's settings."""
     profile = their_profile()
     names = profile.names(ACCOUNT)
+    make_cluster(profile, names)
+    play.note("theirs", {"account": list_account()})
+    play.set("mlcc:operator.cluster.eksClusterName", names.hyperpod_eks_cluster)
+    arn = hyperpod(names.hyperpod_cluster)["ClusterArn"]
+    play.set("mlcc:operator.cluster.hyperPodClusterArn", arn)
+
+
+def main() -> None:
+    play = Play("mlcc-operator", sys.argv[1])
+    names = their_profile().names(ACCOUNT)
     with play.written():
-        make_cluster(profile, names)
-        play.note("theirs", {"account": list_account()})
-        play.set("mlcc:operator.cluster.eksClusterName", names.hyperpod_eks_cluster)
+        use_their_cluster(play)
         arn = hyperpod(names.hyperpod_cluster)["ClusterArn"]
-        play.set("mlcc:operator.cluster.hyperPodClusterArn", arn)
 
         faults(NO_WATCHER)
         play.up("without a watcher")
