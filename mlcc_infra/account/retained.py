@@ -18,7 +18,8 @@ from mlcc_infra.tagging import OwnerKind, owner_of, tag_list
 class RetainedRole:
     """One role of ours that is still there, with everything that hangs on it.
 
-    `foreign_policies` are the attached ones that the profile's table does not name: somebody else's.
+    `foreign_policies` are the attached ones that the profile's table does not name, `foreign_inline` the
+    inline ones: somebody else's.
     """
 
     name: str
@@ -26,6 +27,14 @@ class RetainedRole:
     managed_policy_arns: tuple[str, ...]
     inline_policies: tuple[str, ...]
     foreign_policies: tuple[str, ...] = ()
+    foreign_inline: tuple[str, ...] = ()
+
+    def foreign(self) -> list[tuple[str, str]]:
+        """(kind, name), as in `lines`, of what somebody else put on it."""
+        return [
+            *(("attachment", f"{self.name}/{arn}") for arn in self.foreign_policies),
+            *(("inline policy", f"{self.name}:{name}") for name in self.foreign_inline),
+        ]
 
     def lines(self) -> list[tuple[str, str]]:
         """(kind, name) of the role and of each policy on it, as lists show them."""
@@ -50,10 +59,11 @@ class RetainedBucket:
 
 @dataclass(frozen=True, kw_only=True)
 class RoleToKeep:
-    """A role that destroy retains: its name and the managed policies that the profile puts on it."""
+    """A role that destroy retains: its name and the policies that the profile puts on it."""
 
     name: str
     managed_policy_arns: Sequence[str]
+    inline: Sequence[str] = ()
 
 
 def retained_roles(reader: Reader, roles: Iterable[RoleToKeep]) -> list[RetainedRole]:
@@ -71,14 +81,15 @@ def retained_roles(reader: Reader, roles: Iterable[RoleToKeep]) -> list[Retained
         owner = owner_of(tags, profile=reader.profile, region=reader.session.region)
         if owner.kind is not OwnerKind.OURS:
             continue
-        attached = attached_policies(reader, role.name)
+        attached, inline = attached_policies(reader, role.name), inline_policies(reader, role.name)
         found.append(
             RetainedRole(
                 name=role.name,
                 arn=live["Arn"],
                 managed_policy_arns=attached,
-                inline_policies=inline_policies(reader, role.name),
+                inline_policies=inline,
                 foreign_policies=tuple(arn for arn in attached if arn not in role.managed_policy_arns),
+                foreign_inline=tuple(name for name in inline if name not in role.inline),
             )
         )
     return found

@@ -27,6 +27,8 @@ def destroy(
     Where a cluster was deleted behind the stack's back, what was in it is dropped from the state first.
     """
     profile = profile_of(stack)
+    if profile.force_delete:
+        _say_foreign(profile)
     _drop_what_died(profile)
     pulumi_cli, environment = pulumi_command()
     command = [pulumi_cli, "destroy", "--stack", stack, *(["--yes"] if yes else [])]
@@ -49,8 +51,8 @@ def destroy(
     for kind, name in retained.lines():
         typer.echo(f"  {kind}  {name}")
     for role in retained.roles:
-        for arn in role.foreign_policies:
-            typer.echo(f"  {arn} was attached to {role.name} by somebody else and is detached with it")
+        for kind, name in role.foreign():
+            typer.echo(f"  {kind} {name} is somebody else's, and is taken off first")
     if not yes and not typer.confirm(f"Delete these from the account of {stack}?"):
         raise CommandError("nothing more was deleted", code=ExitCode.INTERRUPTED)
     for role in retained.roles:
@@ -59,6 +61,17 @@ def destroy(
     for bucket in retained.buckets:
         delete_bucket(retained.reader, bucket)
         typer.echo(f"deleted bucket {bucket.name} with everything in it")
+
+
+def _say_foreign(profile: Profile) -> None:
+    """With `mlcc:forceDelete` the engine deletes the roles; what others put on them goes first, so say it."""
+    from mlcc_infra.targets.retention import read_retained
+
+    for role in read_retained(profile).roles:
+        for kind, name in role.foreign():
+            typer.echo(
+                f"{kind} {name} is somebody else's; mlcc:forceDelete takes it off and deletes the role"
+            )
 
 
 def _drop_what_died(profile: Profile) -> None:

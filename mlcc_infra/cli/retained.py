@@ -28,14 +28,14 @@ def retained(
 def show_retained(stack: str, lines: list[tuple[str, str]], foreign: frozenset[str]) -> None:
     """Say what is kept on purpose, with what hangs on it, and how one gets rid of it.
 
-    `foreign` are names of attachments that somebody else made.
+    `foreign` are names of policies that somebody else put on the roles.
     """
     if not lines:
         typer.echo(f"{stack} keeps nothing in the account.")
         return
     typer.echo(f"{stack} keeps these {len(lines)} on purpose; the next `up` takes them over:")
     for kind, name in lines:
-        mark = " (not ours)" if kind == "attachment" and name in foreign else ""
+        mark = " (not ours)" if kind in ("attachment", "inline policy") and name in foreign else ""
         typer.echo(f"  {_short(kind, name)}{mark}")
     typer.echo(f"To get rid of them too: mlcc-infra destroy {stack} --force-delete")
 

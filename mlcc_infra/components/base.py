@@ -18,7 +18,8 @@ class StackContext:
     """What a component has to know about the stack that it is part of. Plain values only.
 
     `decisions` says what is imported (section 5 of the design); `own` lists kinds of adopted things
-    that destroy may delete; `force_delete` gives up retention. `aws_profile` goes into kubeconfigs.
+    that destroy may delete; `force_delete` gives up retention; `exclusive` takes off roles what is not the
+    profile's. `aws_profile` goes into kubeconfigs.
     """
 
     names: Names
@@ -29,6 +30,7 @@ class StackContext:
     decisions: Decisions = field(default_factory=Decisions)
     own: frozenset[str] = frozenset()
     force_delete: bool = False
+    exclusive: bool = False
 
 
 class Component(pulumi.ComponentResource):

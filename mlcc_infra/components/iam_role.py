@@ -1,4 +1,4 @@
-"""One IAM role with its policies, as every component makes it: additive, never exclusive."""
+"""One IAM role with its policies, as every component makes it: additive, unless asked otherwise."""
 
 from __future__ import annotations
 
@@ -15,6 +15,8 @@ ROLE = "aws:iam/role:Role"
 ATTACHMENT = "aws:iam/rolePolicyAttachment:RolePolicyAttachment"
 INLINE = "aws:iam/rolePolicy:RolePolicy"
 POLICY = "aws:iam/policy:Policy"
+ONLY_ATTACHMENTS = "aws:iam/rolePolicyAttachmentsExclusive:RolePolicyAttachmentsExclusive"
+ONLY_INLINE = "aws:iam/rolePoliciesExclusive:RolePoliciesExclusive"
 ROLE_KIND = "role"
 POLICY_KIND = "policy"
 
@@ -59,7 +61,10 @@ def create_role(
 ) -> RoleResources:
     """Register the role, one attachment a policy and one inline policy a name, all parented to the component.
 
-    Policies that somebody else attached are left alone: no resource here owns the role's full list.
+    Policies that somebody else attached are left alone: no resource here owns the role's full list, unless
+    `only_these_policies` is called. A role that goes with the stack takes what others put on it off first, as
+    a retained one does under `force_delete`: IAM refuses to delete a role that still carries policies. The
+    flag acts when the role is deleted, and is in the state by then.
     """
     role = iam.Role(
         component.logical_name(spec.child),
@@ -68,6 +73,7 @@ def create_role(
         description=spec.description,
         assume_role_policy=trust,
         permissions_boundary=spec.permissions_boundary,
+        force_detach_policies=True if component.context.force_delete or not retained else None,
         tags=component.tags(ROLE, spec.child, name=False),
         opts=component.child(ROLE, spec.child, retained=retained),
     )
@@ -91,6 +97,43 @@ def create_role(
         for name, document in spec.inline.items()
     }
     return RoleResources(role=role, attachments=attachments, inline=inline)
+
+
+def only_these_policies(
+    component: Component,
+    spec: RoleSpec,
+    made: RoleResources,
+    *,
+    policy_arns: Sequence[pulumi.Input[str]] = (),
+    after: Sequence[pulumi.Resource] = (),
+) -> None:
+    """Where the profile says `exclusive`: take off the role what is not the profile's, on every `up`.
+
+    `policy_arns` are attached besides those of the spec, by the resources in `after`. The two resources own
+    a role's full lists; deleting them does nothing (provider documentation of
+    `aws_iam_role_policy_attachments_exclusive` and `aws_iam_role_policies_exclusive`), so nothing of theirs
+    is retained or adopted.
+    """
+    if not component.context.exclusive:
+        return
+    iam.RolePolicyAttachmentsExclusive(
+        component.logical_name(f"{spec.child}-only-these-attachments"),
+        role_name=made.role.name,
+        policy_arns=[*spec.managed_policy_arns, *policy_arns],
+        opts=component.child(
+            ONLY_ATTACHMENTS,
+            f"{spec.child}-only-these-attachments",
+            depends_on=[*made.attachments.values(), *after],
+        ),
+    )
+    iam.RolePoliciesExclusive(
+        component.logical_name(f"{spec.child}-only-these-inline-policies"),
+        role_name=made.role.name,
+        policy_names=list(spec.inline),
+        opts=component.child(
+            ONLY_INLINE, f"{spec.child}-only-these-inline-policies", depends_on=list(made.inline.values())
+        ),
+    )
 
 
 def wanted_role(component_name: str, spec: RoleSpec) -> list[Wanted]:

@@ -18,6 +18,7 @@ from mlcc_infra.components.iam_role import (
     RoleResources,
     RoleSpec,
     create_role,
+    only_these_policies,
     wanted_role,
 )
 
@@ -83,11 +84,15 @@ class ServiceAccountRole(Component):
         )
         role = create_role(self, args.spec, trust)
         policy = self._policy(args.policy) if args.policy else None
-        self.resources = ServiceAccountRoleResources(
-            role=role,
-            policy=policy,
-            policy_attachment=self._attach(role, policy, args) if policy else None,
+        attachment = self._attach(role, policy, args) if policy else None
+        only_these_policies(
+            self,
+            args.spec,
+            role,
+            policy_arns=[policy.arn] if policy else [],
+            after=[attachment] if attachment else [],
         )
+        self.resources = ServiceAccountRoleResources(role=role, policy=policy, policy_attachment=attachment)
         self.arn = role.role.arn
         self.register_outputs({"arn": self.arn, "roleName": role.role.name})
 

@@ -17,7 +17,7 @@ from mlcc_infra.policies.documents import (
     policy_text,
     statements,
 )
-from mlcc_infra.policies.roles import RoleContext, RoleEntry, needed
+from mlcc_infra.policies.roles import LiveRole, RoleContext, RoleEntry, needed
 from mlcc_infra.policies.service_account_roles import (
     POLICIES,
     SERVICE_ACCOUNT_ROLES,
@@ -39,6 +39,7 @@ __all__ = [
     "SERVICE_ACCOUNT_ROLES",
     "SERVICE_ROLES",
     "Document",
+    "LiveRole",
     "RoleContext",
     "RoleEntry",
     "Statement",

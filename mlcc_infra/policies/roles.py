@@ -52,6 +52,24 @@ class RoleContext:
         return f"arn:{self.partition}:iam::aws:policy/{name}"
 
 
+@dataclass(frozen=True, kw_only=True)
+class LiveRole:
+    """A role that exists already: what the table leaves as it is, or has to know of it.
+
+    Attributes:
+        path: where it sits. No call of IAM moves a role, so another path would replace it.
+        trust: its trust policy as it is.
+        permissions_boundary: ARN of its boundary, if any.
+        adopted: whether somebody else made it. Of those, more is kept: their boundary is their company's
+            rule, and what they trust may be in use.
+    """
+
+    path: str
+    trust: str | Mapping[str, Any]
+    permissions_boundary: str | None = None
+    adopted: bool = True
+
+
 def _no_inline(_: RoleContext) -> dict[str, Document]:
     return {}
 
@@ -94,9 +112,21 @@ class RoleEntry:
         """ARNs of the managed policies, in the partition."""
         return tuple(context.managed(name) for name in self.managed_policies)
 
-    def path(self, role_path: str | None) -> str:
-        """The path it is made at, given `mlcc:rolePath`."""
-        return "/" if self.path_rule == "root" else (role_path or "/")
+    def path(self, role_path: str | None, live: LiveRole | None = None) -> str:
+        """The path it is made at, given `mlcc:rolePath`; one that exists stays where it is."""
+        if self.path_rule == "root":
+            return "/"
+        return live.path if live is not None else (role_path or "/")
+
+    def boundary(self, permissions_boundary: str | None, live: LiveRole | None = None) -> str | None:
+        """The boundary it has, given `mlcc:permissionsBoundary`; without, an adopted role keeps its own."""
+        if permissions_boundary is None and live is not None and live.adopted:
+            return live.permissions_boundary
+        return permissions_boundary
+
+    def trust_on(self, context: RoleContext, live: LiveRole | None = None) -> Document:
+        """The trust policy, with what an adopted role trusts besides and may keep."""
+        return self.trust(context, live.trust if live is not None and live.adopted else None)
 
     def path_problem(self, found_path: str) -> str | None:
         """Why a role found at a path cannot be adopted, or `None`."""

@@ -153,7 +153,7 @@ def _decoded(name: str, value: Any, stack: str, problems: list[Problem]) -> Any:
     """A configuration value as Python value: text of structured keys is JSON."""
     if not isinstance(value, str) or name in _TEXT_KEYS:
         return value
-    if name == "forceDelete":
+    if name in ("exclusive", "forceDelete"):
         return {"true": True, "false": False}.get(value.strip().lower(), value)
     if name == "adopt" and not value.lstrip().startswith("{"):
         return value

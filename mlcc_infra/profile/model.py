@@ -72,6 +72,9 @@ class Profile(Part):
     """Adopted things that destroy may delete: a kind, or `<kind>/<name>`."""
     force_delete: bool = False
     """Whether destroy deletes the retained things too."""
+    exclusive: bool = False
+    """Whether `up` takes off the profile's roles what somebody else attached; unset, it is left alone and
+    said."""
     tags: dict[str, str] = Field(default_factory=dict)
     """Tags for everything that is made, beside this product's own."""
     permissions_boundary: str | None = Field(

@@ -157,6 +157,7 @@ def deploy(profile: Profile) -> None:
         decisions=plan.decisions,
         own=frozenset(profile.own),
         force_delete=profile.force_delete,
+        exclusive=profile.exclusive,
     )
     provider = aws.Provider(
         AWS_PROVIDER_NAME,

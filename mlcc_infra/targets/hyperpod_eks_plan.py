@@ -20,7 +20,7 @@ from mlcc_infra.errors import UserError
 from mlcc_infra.instance_types import instance_type
 from mlcc_infra.policies import SERVICE_ROLES, RoleContext, needed
 from mlcc_infra.targets.operator_plan import OperatorPlan, plan_operator
-from mlcc_infra.targets.service_role_checks import foreign_policy_check
+from mlcc_infra.targets.service_role_checks import role_checks, service_roles_checked
 from mlcc_infra.targets.survey import Survey
 from mlcc_infra.template import (
     load_contract,
@@ -89,12 +89,14 @@ def plan_hyperpod_eks(survey: Survey) -> HyperPodEksPlan:
     zones = _zones(survey, made_in)
     parameters = template_parameters(profile, names, zones=zones) if len(zones) > 1 else {}
     context = RoleContext(names=names, partition=survey.identity.partition)
+    entries = tuple(needed(SERVICE_ROLES, (TARGET,)).values())
     roles = ServiceRolesArgs(
         module=MODULE,
-        roles=tuple(needed(SERVICE_ROLES, (TARGET,)).values()),
+        roles=entries,
         role_context=context,
         role_path=profile.role_path,
         permissions_boundary=profile.permissions_boundary,
+        live=survey.live_roles(entry.role_name(context) for entry in entries),
     )
     operator = None
     if profile.operator.install == "graph":
@@ -155,7 +157,7 @@ def plan_hyperpod_eks(survey: Survey) -> HyperPodEksPlan:
                     stack=profile.stack,
                 ),
             ),
-            foreign_policy_check(reader, roles),
+            *role_checks(reader, service_roles_checked(roles), profile),
             *(operator.checks if operator else ()),
         ),
         results=(*admin_results, *(operator.results if operator else ())),

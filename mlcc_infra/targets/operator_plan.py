@@ -28,9 +28,14 @@ from mlcc_infra.components.inference_operator import (
 )
 from mlcc_infra.components.s3_bucket import BUCKET
 from mlcc_infra.errors import UserError
-from mlcc_infra.policies import RoleContext
+from mlcc_infra.policies import LiveRole, RoleContext
 from mlcc_infra.profile import Profile
-from mlcc_infra.targets.service_account_role_plan import plan_service_account_role
+from mlcc_infra.targets.service_account_role_plan import (
+    plan_service_account_role,
+    role_names,
+    service_account_role_checked,
+)
+from mlcc_infra.targets.service_role_checks import CheckedRole, role_checks
 from mlcc_infra.targets.survey import Survey
 from mlcc_infra.template.made import Prerequisites
 
@@ -79,7 +84,13 @@ def plan_operator(
     """
     profile, names = survey.profile, survey.names
     tls_bucket, results = _tls_bucket(survey)
-    roles = _roles(profile, survey, tls_bucket)
+    context = RoleContext(
+        names=names,
+        partition=survey.identity.partition,
+        model_buckets=profile.operator.model_buckets,
+        tls_bucket=tls_bucket,
+    )
+    roles = _roles(profile, survey, context)
     prerequisites = _prerequisites(profile, kubernetes, made)
     addons = {name: version for name, (version, _) in prerequisites.items()}
     addons[versions.OPERATOR_ADDON_NAME] = profile.operator.version
@@ -107,6 +118,7 @@ def plan_operator(
                 name="operator add-on versions",
                 run=lambda: eks_checks.check_addon_versions(survey.reader, kubernetes, addons, keys),
             ),
+            *role_checks(survey.reader, _checked(context, roles), profile),
         ),
         results=results,
     )
@@ -136,14 +148,16 @@ def _tls_bucket(survey: Survey) -> tuple[str, tuple[CheckResult, ...]]:
     return (predecessors if found else names.tls_bucket), ()
 
 
-def _roles(profile: Profile, survey: Survey, tls_bucket: str) -> tuple[OperatorRolePlan, ...]:
+def _checked(context: RoleContext, roles: tuple[OperatorRolePlan, ...]) -> list[CheckedRole]:
+    return [
+        service_account_role_checked(context, plan.key, plan.spec, plan.policy)
+        for plan in roles
+        if plan.spec is not None
+    ]
+
+
+def _roles(profile: Profile, survey: Survey, context: RoleContext) -> tuple[OperatorRolePlan, ...]:
     operator = profile.operator
-    context = RoleContext(
-        names=survey.names,
-        partition=survey.identity.partition,
-        model_buckets=operator.model_buckets,
-        tls_bucket=tls_bucket,
-    )
     given = {
         EXECUTION_ROLE: operator.roles.execution,
         ALB_ROLE: operator.roles.alb_controller,
@@ -162,13 +176,17 @@ def _roles(profile: Profile, survey: Survey, tls_bucket: str) -> tuple[OperatorR
         GATED_MODEL_ROLE: operator.gated_models,
         GATEWAY_ROLE: operator.gateway.enabled,
     }
-    return tuple(_role(profile, context, key, given[key]) for key, needed in wanted.items() if needed)
+    made = [key for key, needed in wanted.items() if needed and not given[key]]
+    live = survey.live_roles(role_names(context, made))
+    return tuple(_role(profile, context, key, given[key], live) for key, needed in wanted.items() if needed)
 
 
-def _role(profile: Profile, context: RoleContext, key: str, given: str | None) -> OperatorRolePlan:
+def _role(
+    profile: Profile, context: RoleContext, key: str, given: str | None, live: Mapping[str, LiveRole]
+) -> OperatorRolePlan:
     if given:
         return OperatorRolePlan(key=key, given=given)
-    plan = plan_service_account_role(profile, context, key)
+    plan = plan_service_account_role(profile, context, key, live)
     return OperatorRolePlan(key=key, spec=plan.spec, trust=plan.trust, policy=plan.policy)
 
 

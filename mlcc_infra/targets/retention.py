@@ -31,8 +31,8 @@ class Retained:
         return [line for item in (*self.roles, *self.buckets) for line in item.lines()]
 
     def foreign(self) -> frozenset[str]:
-        """Names, as in `lines`, of attachments that somebody else made."""
-        return frozenset(f"{role.name}/{arn}" for role in self.roles for arn in role.foreign_policies)
+        """Names, as in `lines`, of policies that somebody else put on the roles."""
+        return frozenset(name for role in self.roles for _, name in role.foreign())
 
 
 def read_retained(profile: Profile) -> Retained:
@@ -43,7 +43,11 @@ def read_retained(profile: Profile) -> Retained:
     context = RoleContext(names=names, partition=identity.partition)
     reader = Reader(session, profile=profile.name)
     roles = [
-        RoleToKeep(name=entry.role_name(context), managed_policy_arns=entry.managed_policy_arns(context))
+        RoleToKeep(
+            name=entry.role_name(context),
+            managed_policy_arns=entry.managed_policy_arns(context),
+            inline=tuple(entry.inline(context)),
+        )
         for entry in needed(SERVICE_ROLES, profile.targets).values()
         if entry.retained
     ]

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
+from mlcc_infra.account.live_roles import read_live_roles
 from mlcc_infra.account.preflight import CheckResult, PreflightRefusedError, Verdict
 from mlcc_infra.account.reader import Reader
 from mlcc_infra.account.recorded_state import RecordedState, read_recorded_state
 from mlcc_infra.account.session import AccountSession, Identity
 from mlcc_infra.naming import Names
+from mlcc_infra.policies import LiveRole
 from mlcc_infra.profile import Profile
+from mlcc_infra.tagging import Origin
+
+ROLE = "aws:iam/role:Role"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,6 +32,15 @@ class Survey:
     def names(self) -> Names:
         """Physical names in the caller's account."""
         return self.profile.names(self.identity.account)
+
+    def live_roles(self, names: Iterable[str]) -> dict[str, LiveRole]:
+        """Those of the roles that exist, by name."""
+        created = {
+            found.id
+            for (token, _), found in self.recorded.resources.items()
+            if token == ROLE and found.origin is Origin.CREATED
+        }
+        return read_live_roles(self.reader, names, created=created)
 
 
 def take_survey(profile: Profile, *, recorded: RecordedState | None = None) -> Survey:

@@ -20,10 +20,15 @@ from mlcc_infra.components.published_outputs import wanted_outputs
 from mlcc_infra.components.service_account_role import wanted_service_account_role
 from mlcc_infra.components.service_roles import ServiceRolesArgs, wanted_service_roles
 from mlcc_infra.instance_types import instance_type
-from mlcc_infra.policies import SERVICE_ROLES, RoleContext, needed
+from mlcc_infra.policies import SERVICE_ROLES, LiveRole, RoleContext, needed
 from mlcc_infra.profile import NodeGroup, Profile
-from mlcc_infra.targets.service_account_role_plan import ServiceAccountRolePlan, plan_service_account_role
-from mlcc_infra.targets.service_role_checks import foreign_policy_check
+from mlcc_infra.targets.service_account_role_plan import (
+    ServiceAccountRolePlan,
+    plan_service_account_role,
+    role_names,
+    service_account_role_checked,
+)
+from mlcc_infra.targets.service_role_checks import role_checks, service_roles_checked
 from mlcc_infra.targets.survey import Survey
 
 TARGET = "vanilla-eks"
@@ -76,14 +81,26 @@ def plan_vanilla_eks(survey: Survey) -> VanillaEksPlan:
     )
     network, zone_check = _plan_network(survey)
     admins, admin_results = resolve_admins(survey.reader, profile.admins, survey.identity.account)
+    entries = tuple(needed(SERVICE_ROLES, (TARGET,)).values())
+    live = survey.live_roles(
+        (*(entry.role_name(context) for entry in entries), *role_names(context, (INFERENCE_ROLE, ALB_ROLE)))
+    )
     roles = ServiceRolesArgs(
         module=MODULE,
-        roles=tuple(needed(SERVICE_ROLES, (TARGET,)).values()),
+        roles=entries,
         role_context=context,
         role_path=profile.role_path,
         permissions_boundary=profile.permissions_boundary,
+        live=live,
     )
-    service_account_roles = _plan_service_account_roles(profile, context)
+    service_account_roles = _plan_service_account_roles(profile, context, live)
+    checked = [
+        *service_roles_checked(roles),
+        *(
+            service_account_role_checked(context, plan.name, plan.spec, plan.policy)
+            for plan in service_account_roles
+        ),
+    ]
     published = _published(service_account_roles)
     charts = wanted_cluster_charts(CHARTS, profile.eks, names.eks_cluster, survey.recorded.resources.keys())
     wanted = [
@@ -114,7 +131,7 @@ def plan_vanilla_eks(survey: Survey) -> VanillaEksPlan:
                 Check(name=f"chart {chart.physical}", run=partial(check_release, survey.reader, chart))
                 for chart in charts
             ),
-            foreign_policy_check(survey.reader, roles),
+            *role_checks(survey.reader, checked, profile),
         ),
         results=tuple(admin_results),
     )
@@ -206,12 +223,16 @@ def _zones(survey: Survey) -> tuple[str, ...]:
     return in_place(zones, slots, live)
 
 
-def _plan_service_account_roles(profile: Profile, context: RoleContext) -> tuple[ServiceAccountRolePlan, ...]:
+def _plan_service_account_roles(
+    profile: Profile, context: RoleContext, live: Mapping[str, LiveRole]
+) -> tuple[ServiceAccountRolePlan, ...]:
     wanted = {
         INFERENCE_ROLE: profile.eks.inference.enabled,
         ALB_ROLE: profile.eks.load_balancer_controller.enabled,
     }
-    return tuple(plan_service_account_role(profile, context, key) for key, needed in wanted.items() if needed)
+    return tuple(
+        plan_service_account_role(profile, context, key, live) for key, needed in wanted.items() if needed
+    )
 
 
 def _vpc_check(survey: Survey, network: NetworkArgs | ExistingNetworkArgs) -> tuple[Check, ...]:

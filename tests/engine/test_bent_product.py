@@ -36,7 +36,7 @@ STACK = "stacks/Pulumi.mlcc-demo.yaml"
 VANILLA_ALONE = (STACK, "    - hyperpod-eks\n", "")
 NO_CHECKS = (
     CHECKS,
-    "checks=(zone_check, *_checks(survey, network), foreign_policy_check(survey.reader, roles)),",
+    "checks=(zone_check, *_checks(survey, network), *role_checks(survey.reader, checked, profile)),",
     "checks=(),",
 )
 

@@ -23,6 +23,7 @@ DESIGN_KEYS = [
     "adopt",
     "own",
     "forceDelete",
+    "exclusive",
     "tags",
     "permissionsBoundary",
     "rolePath",
