@@ -32,6 +32,7 @@ __all__ = [
     "location_hash",
     "name_problems",
     "owner_of",
+    "predecessor_stacks",
     "tags",
 ]
 
@@ -411,6 +412,13 @@ def name_problems(profile: str) -> tuple[NameProblem, ...]:
                 )
             )
     return tuple(problems)
+
+
+def predecessor_stacks(profile: str) -> tuple[str, ...]:
+    """CloudFormation stacks that the predecessor made for a profile; those that depend on others first."""
+    return tuple(
+        f"mlcc-{profile}-{part}" for part in ("inference-operator", "hyperpod-cluster", "eks-cluster")
+    )
 
 
 def default_profile(stack: str) -> str:

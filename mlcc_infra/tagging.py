@@ -23,6 +23,7 @@ TAG_RESOURCE: Final = "mlcc:resource"
 TAG_ORIGIN: Final = "mlcc:origin"
 STACK_NAME_TAG: Final = "aws:cloudformation:stack-name"
 """CloudFormation's own tag on what a stack made (CloudFormation user guide, resource tags)."""
+STACK_ID_TAG: Final = "aws:cloudformation:stack-id"
 RESERVED_TAG_PREFIXES: Final = ("aws:", "mlcc:")
 MODULES: Final = ("eks", "hyperpod")
 

@@ -79,7 +79,8 @@ class Fact:
     is the id the state would record for it, or None for types whose recorded id differs from one
     creation to the next (an attachment's carries a time stamp): those are not compared.
     `owner` is what its tags say; things without tags of their own go with what they belong to.
-    `stack` names a live CloudFormation stack that still owns it.
+    `stack` names a live CloudFormation stack that still owns it. `tags` are all its tags, or those of what
+    it belongs to.
     """
 
     presence: Presence
@@ -87,6 +88,7 @@ class Fact:
     resource_id: str | None = None
     owner: Owner = UNTAGGED
     stack: str | None = None
+    tags: Mapping[str, str] = field(default_factory=dict)
     reason: str = ""
 
 
@@ -104,7 +106,8 @@ class Recorded:
 
 @dataclass(frozen=True, kw_only=True)
 class Decision:
-    """The outcome for one resource. `remedy` is set on refusals, `warning` when something should be said."""
+    """The outcome for one resource. `remedy` is set on refusals, `warning` when something should be said,
+    `stack` when a live CloudFormation stack is why it is refused."""
 
     wanted: Wanted
     action: Action
@@ -113,6 +116,7 @@ class Decision:
     reason: str = ""
     remedy: str = ""
     warning: str = ""
+    stack: str = ""
 
 
 def decide(wanted: Wanted, fact: Fact, recorded: Recorded | None, mode: AdoptMode) -> Decision:
@@ -192,6 +196,7 @@ def _decide_present(wanted: Wanted, fact: Fact, mode: AdoptMode) -> Decision:
                 f"In the template of {fact.stack} set `DeletionPolicy: Retain` on it, update the stack, "
                 "delete the stack, and run again."
             ),
+            stack=fact.stack,
         )
     if mode is AdoptMode.NEVER:
         return Decision(

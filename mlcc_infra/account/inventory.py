@@ -10,9 +10,10 @@ from botocore.exceptions import BotoCoreError, ClientError
 from mlcc_infra.account.cluster_client import ClusterRefusedError, ClusterUnreachableError
 from mlcc_infra.account.decisions import Fact, Presence, ResourceKey, Wanted
 from mlcc_infra.account.lookups import LOOKUPS, Lookup
-from mlcc_infra.account.lookups.cloudformation import describe_stack
+from mlcc_infra.account.lookups.cloudformation import describe_stack, stack_resource_ids
 from mlcc_infra.account.reader import AmbiguousError, Found, Reader, error_code
-from mlcc_infra.tagging import STACK_NAME_TAG, owner_of
+from mlcc_infra.naming import predecessor_stacks
+from mlcc_infra.tagging import STACK_ID_TAG, STACK_NAME_TAG, OwnerKind, owner_of
 
 WORKERS = 16
 # What a look-up may learn instead of an answer: AWS or a cluster does not tell, or several answer to it.
@@ -33,7 +34,7 @@ def take_inventory(reader: Reader, wanted: Sequence[Wanted]) -> dict[ResourceKey
 
 def _look_up(reader: Reader, lookup: Lookup, item: Wanted) -> Fact:
     try:
-        return _fact(reader, lookup(reader, item))
+        return _fact(reader, item, lookup(reader, item))
     except _UNKNOWN as error:
         return Fact(presence=Presence.UNKNOWN, reason=_reason(error))
 
@@ -44,21 +45,31 @@ def _reason(error: Exception) -> str:
     return str(error)
 
 
-def _fact(reader: Reader, found: Found | None) -> Fact:
+def _fact(reader: Reader, item: Wanted, found: Found | None) -> Fact:
     if found is None:
         return Fact(presence=Presence.ABSENT)
+    owner = owner_of(found.tags, profile=reader.profile, region=reader.session.region)
     return Fact(
         presence=Presence.PRESENT,
         import_id=found.import_id,
         resource_id=found.resource_id,
-        owner=owner_of(found.tags, profile=reader.profile, region=reader.session.region),
-        stack=_live_stack(reader, found),
+        owner=owner,
+        stack=None if owner.kind is OwnerKind.OURS else _live_stack(reader, item, found),
+        tags=found.tags,
     )
 
 
-def _live_stack(reader: Reader, found: Found) -> str | None:
-    """The CloudFormation stack that owns the thing, while that stack exists."""
+def _live_stack(reader: Reader, item: Wanted, found: Found) -> str | None:
+    """The CloudFormation stack that owns the thing, while that stack exists.
+
+    By CloudFormation's own tags, which outlive a stack that retained the thing, and for a predecessor's
+    stacks by what they list, because not every type gets those tags.
+    """
     name = found.tags.get(STACK_NAME_TAG)
-    if name is None:
-        return None
-    return name if describe_stack(reader, name) is not None else None
+    if name is not None and describe_stack(reader, found.tags.get(STACK_ID_TAG, name)) is not None:
+        return name
+    ids = {found.import_id, found.resource_id, item.physical, item.belongs_to} - {"", None}
+    for stack in predecessor_stacks(reader.profile):
+        if not ids.isdisjoint(stack_resource_ids(reader, stack)):
+            return stack
+    return None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import copy_context
@@ -29,13 +29,14 @@ from mlcc_infra.components.base import StackContext
 from mlcc_infra.errors import UserError
 from mlcc_infra.profile import KINDS, Profile, load_profile
 from mlcc_infra.targets import hyperpod_eks_plan, operator_only_plan, vanilla_eks_plan
+from mlcc_infra.targets.adoption import Adopted, find_adopted, replacement_refusals, short_form
+from mlcc_infra.targets.expectations import expectations
 from mlcc_infra.targets.hyperpod_eks import create_hyperpod_eks
 from mlcc_infra.targets.operator_only import create_operator_only
 from mlcc_infra.targets.survey import Survey, take_survey
 from mlcc_infra.targets.vanilla_eks import create_vanilla_eks
 
 AWS_PROVIDER_NAME = "aws"
-IMPORTS_SHOWN = 12
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,6 +51,7 @@ class DeploymentPlan:
     hyperpod_eks: hyperpod_eks_plan.HyperPodEksPlan | None
     operator_only: operator_only_plan.OperatorOnlyPlan | None
     decisions: Decisions
+    adopted: tuple[Adopted, ...]
     results: tuple[CheckResult, ...]
 
 
@@ -76,11 +78,26 @@ def plan_deployment(profile: Profile, *, recorded: RecordedState | None = None) 
         facts = take_inventory(survey.reader, wanted)
         checked = checking.result()
     decisions = decide_all(wanted, facts, survey.recorded.resources, _adopt_modes(profile))
+    adopted = find_adopted(
+        survey.reader,
+        decisions,
+        facts,
+        expectations(
+            profile,
+            survey.names,
+            survey.reader,
+            partition=survey.identity.partition,
+            vanilla=vanilla,
+            hyperpod=hyperpod,
+            operator_only=operator,
+        ),
+    )
     results = (
         *_profile_warnings(profile),
         *(result for plan in plans for result in plan.results),
         *checked,
-        *(_refusal(decision) for decision in decisions.refused),
+        *_refusals(decisions.refused),
+        *replacement_refusals(adopted, stack=profile.stack),
         *(_unknown(decision) for decision in decisions.warnings),
     )
     return DeploymentPlan(
@@ -89,6 +106,7 @@ def plan_deployment(profile: Profile, *, recorded: RecordedState | None = None) 
         hyperpod_eks=hyperpod,
         operator_only=operator,
         decisions=decisions,
+        adopted=adopted,
         results=results,
     )
 
@@ -120,6 +138,36 @@ def _profile_warnings(profile: Profile) -> list[CheckResult]:
         CheckResult(name=warning.key, verdict=Verdict.WARNING, found=warning.found, remedy=warning.remedy)
         for warning in profile.warnings
     ]
+
+
+def _refusals(decisions: Iterable[Decision]) -> list[CheckResult]:
+    """One result a refused thing, but one a CloudFormation stack for all that it still owns."""
+    results: list[CheckResult] = []
+    stacks: dict[str, list[Decision]] = {}
+    for decision in decisions:
+        if decision.stack:
+            stacks.setdefault(decision.stack, []).append(decision)
+        else:
+            results.append(_refusal(decision))
+    return [*results, *(_stack_refusal(stack, owned) for stack, owned in stacks.items())]
+
+
+def _stack_refusal(stack: str, owned: Sequence[Decision]) -> CheckResult:
+    """How a stack lets go of what it owns (CloudFormation user guide, DeletionPolicy)."""
+    things = dict.fromkeys(
+        f"{decision.wanted.kind} {decision.wanted.belongs_to or decision.wanted.physical}"
+        for decision in owned
+    )
+    return CheckResult(
+        name=f"CloudFormation stack {stack}",
+        verdict=Verdict.REFUSED,
+        found=f"the stack exists and still owns {', '.join(things)}",
+        needed="things that no stack owns: its next update or deletion would change or delete them",
+        remedy="1. in its template set `DeletionPolicy: Retain` on each (CDK: removalPolicy RETAIN) and "
+        f"update the stack; 2. `aws cloudformation update-termination-protection --stack-name {stack} "
+        f"--no-enable-termination-protection` and `aws cloudformation delete-stack --stack-name {stack}`; "
+        "3. when it is gone, run again. docs/move-from-the-predecessor.md has all of it",
+    )
 
 
 def _refusal(decision: Decision) -> CheckResult:
@@ -165,14 +213,22 @@ def deploy(profile: Profile) -> None:
         profile=profile.aws_profile,
         allowed_account_ids=[survey.identity.account],
     )
+    vanilla = None
     if plan.vanilla_eks is not None:
-        create_vanilla_eks(profile, plan.vanilla_eks, context=context, provider=provider)
+        vanilla = create_vanilla_eks(profile, plan.vanilla_eks, context=context, provider=provider)
     if plan.hyperpod_eks is not None:
         if plan.hyperpod_eks.stack_is_made and not pulumi.runtime.is_dry_run():
             _watch_stack(survey, besides=plan.hyperpod_eks.dead_stack)
         create_hyperpod_eks(profile, plan.hyperpod_eks, context=context, provider=provider)
     if plan.operator_only is not None:
-        create_operator_only(profile, plan.operator_only, context=context, provider=provider)
+        shared = vanilla is not None and plan.operator_only.eks_cluster_name == survey.names.eks_cluster
+        create_operator_only(
+            profile,
+            plan.operator_only,
+            after=[vanilla.base] if vanilla is not None and shared else [],
+            context=context,
+            provider=provider,
+        )
 
 
 def _checked_plan(profile: Profile, *, recorded: RecordedState | None = None) -> DeploymentPlan:
@@ -201,10 +257,8 @@ def _say(plan: DeploymentPlan) -> None:
     for result in plan.results:
         if result.verdict in (Verdict.WARNING, Verdict.UNKNOWN):
             pulumi.log.warn(str(result))
-    imported = [f"{found.wanted.kind} {found.wanted.physical}" for found in plan.decisions.imported]
-    if imported:
-        more = f" and {len(imported) - IMPORTS_SHOWN} more" if len(imported) > IMPORTS_SHOWN else ""
-        pulumi.log.info(f"Taking over {len(imported)} existing: {', '.join(imported[:IMPORTS_SHOWN])}{more}")
+    if plan.adopted:
+        pulumi.log.info(short_form(plan.adopted, stack=plan.survey.profile.stack))
 
 
 def deploy_stack() -> None:

@@ -58,6 +58,7 @@ class HyperPodEksPlan:
     """
 
     roles: ServiceRolesArgs
+    eks_cluster_name: str
     template_url: str
     template_digest: str
     parameters: Mapping[str, str]
@@ -114,6 +115,7 @@ def plan_hyperpod_eks(survey: Survey) -> HyperPodEksPlan:
     recorded = survey.recorded.resources.get((STACK, f"{NATIVE}-stack"))
     return HyperPodEksPlan(
         roles=roles,
+        eks_cluster_name=names.hyperpod_eks_cluster,
         template_url=url,
         template_digest=load_contract().sha256,
         parameters=parameters,

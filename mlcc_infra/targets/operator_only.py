@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import pulumi
@@ -23,9 +24,17 @@ class OperatorOnlyResources:
 
 
 def create_operator_only(
-    profile: Profile, plan: OperatorOnlyPlan, *, context: StackContext, provider: pulumi.ProviderResource
+    profile: Profile,
+    plan: OperatorOnlyPlan,
+    *,
+    after: Sequence[pulumi.Resource],
+    context: StackContext,
+    provider: pulumi.ProviderResource,
 ) -> OperatorOnlyResources:
-    """Register the target's components under an explicit aws provider, and export their outputs."""
+    """Register the target's components under an explicit aws provider, and export their outputs.
+
+    `after` is what of the cluster this profile makes or takes over itself; on destroy it goes last.
+    """
     options = pulumi.ResourceOptions(providers=[provider])
     operator = create_operator_stage(
         profile,
@@ -35,7 +44,7 @@ def create_operator_only(
             issuer=plan.issuer,
             hyperpod_cluster_arn=plan.hyperpod_cluster_arn,
         ),
-        after=[],
+        after=after,
         context=context,
         options=options,
     )

@@ -17,6 +17,7 @@ from mlcc_infra.errors import UserError
 from mlcc_infra.profile.operator import Cluster
 from mlcc_infra.targets.operator_plan import OperatorPlan, plan_operator
 from mlcc_infra.targets.survey import Survey
+from mlcc_infra.template.made import Prerequisites
 
 TARGET = "operator-only"
 MODULE = "hyperpod"
@@ -60,7 +61,14 @@ def plan_operator_only(survey: Survey) -> OperatorOnlyPlan:
         )
     eks = _eks_cluster(survey.reader, chosen)
     hyperpod = _hyperpod_cluster(survey.reader, chosen)
-    operator = plan_operator(survey, cluster=chosen.eks_cluster_name, kubernetes=str(eks["version"]))
+    # On the profile's own vanilla cluster the OIDC provider is that target's.
+    shared = profile.has("vanilla-eks") and chosen.eks_cluster_name == names.eks_cluster
+    operator = plan_operator(
+        survey,
+        cluster=chosen.eks_cluster_name,
+        kubernetes=str(eks["version"]),
+        made=Prerequisites(oidc_provider=shared, addons=frozenset(), operator=False),
+    )
     published = (*CLUSTER_PUBLISHED, *operator.published)
     return OperatorOnlyPlan(
         eks_cluster_name=chosen.eks_cluster_name,

@@ -24,6 +24,23 @@ def describe_stack(reader: Reader, name: str) -> dict[str, Any] | None:
     return dict(live[0]) if live else None
 
 
+def stack_resource_ids(reader: Reader, name: str) -> frozenset[str]:
+    """Physical ids of everything that a live stack owns; none where there is no stack of that name."""
+    found = reader.optional(
+        ("stack-resources", name),
+        lambda: reader.pages(
+            "cloudformation", "list_stack_resources", "StackResourceSummaries", StackName=name
+        ),
+        _ABSENT,
+    )
+    gone = ("DELETE_COMPLETE", "DELETE_SKIPPED")
+    return frozenset(
+        resource["PhysicalResourceId"]
+        for resource in found or []
+        if resource.get("PhysicalResourceId") and resource["ResourceStatus"] not in gone
+    )
+
+
 def _stack(reader: Reader, wanted: Wanted) -> Found | None:
     """The stack carries no tags of ours: its EKS cluster tells who owns it.
 

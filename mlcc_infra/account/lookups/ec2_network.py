@@ -87,6 +87,16 @@ def _tagged(
     return found[0] if found else None
 
 
+def tagged_vpc(reader: Reader, resource: str) -> dict[str, Any] | None:
+    """The profile's VPC with this `mlcc:resource`, as EC2 describes it."""
+    return _tagged(reader, resource, "describe_vpcs", "Vpcs", "VpcId")
+
+
+def tagged_subnet(reader: Reader, resource: str) -> dict[str, Any] | None:
+    """The profile's subnet with this `mlcc:resource`, as EC2 describes it."""
+    return _tagged(reader, resource, "describe_subnets", "Subnets", "SubnetId")
+
+
 def _route_table(reader: Reader, resource: str) -> dict[str, Any] | None:
     return _tagged(reader, resource, "describe_route_tables", "RouteTables", "RouteTableId")
 

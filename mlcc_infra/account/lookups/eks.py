@@ -28,19 +28,37 @@ def _cluster(reader: Reader, wanted: Wanted) -> Found | None:
     return Found(import_id=identifier, resource_id=identifier, tags=cluster.get("tags", {}))
 
 
-def _part(operation: str, argument: str, result: str) -> Callable[[Reader, Wanted], Found | None]:
+# What lives in a cluster, by type: the operation that describes it, how its name is passed, the answer's key.
+_PARTS: Mapping[str, tuple[str, str, str]] = {
+    "aws:eks/nodeGroup:NodeGroup": ("describe_nodegroup", "nodegroupName", "nodegroup"),
+    "aws:eks/fargateProfile:FargateProfile": (
+        "describe_fargate_profile",
+        "fargateProfileName",
+        "fargateProfile",
+    ),
+    "aws:eks/addon:Addon": ("describe_addon", "addonName", "addon"),
+}
+
+
+def describe_part(reader: Reader, token: str, cluster: str, name: str) -> dict[str, Any] | None:
+    """What lives in a cluster, by its Pulumi type, or None when either is not there."""
+    if describe_cluster(reader, cluster) is None:
+        return None
+    operation, argument, result = _PARTS[token]
+    call = getattr(reader.session.client("eks"), operation)
+    return reader.optional(
+        (operation, cluster, name),
+        lambda: dict(call(clusterName=cluster, **{argument: name})[result]),
+        _ABSENT,
+    )
+
+
+def _part(token: str) -> Callable[[Reader, Wanted], Found | None]:
     """The lookup of something identified by (cluster, name): import id `cluster:name`."""
 
     def look_up(reader: Reader, wanted: Wanted) -> Found | None:
         cluster, name = wanted.lookup["cluster"], wanted.lookup["name"]
-        if describe_cluster(reader, cluster) is None:
-            return None
-        call = getattr(reader.session.client("eks"), operation)
-        part = reader.optional(
-            (operation, cluster, name),
-            lambda: call(clusterName=cluster, **{argument: name})[result],
-            _ABSENT,
-        )
+        part = describe_part(reader, token, cluster, name)
         if part is None:
             return None
         identifier = import_id(wanted.key[0], cluster=cluster, name=name)
@@ -51,9 +69,5 @@ def _part(operation: str, argument: str, result: str) -> Callable[[Reader, Wante
 
 LOOKUPS: Mapping[str, Callable[[Reader, Wanted], Found | None]] = {
     "aws:eks/cluster:Cluster": _cluster,
-    "aws:eks/nodeGroup:NodeGroup": _part("describe_nodegroup", "nodegroupName", "nodegroup"),
-    "aws:eks/fargateProfile:FargateProfile": _part(
-        "describe_fargate_profile", "fargateProfileName", "fargateProfile"
-    ),
-    "aws:eks/addon:Addon": _part("describe_addon", "addonName", "addon"),
+    **{token: _part(token) for token in _PARTS},
 }

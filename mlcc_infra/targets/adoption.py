@@ -1,0 +1,91 @@
+"""What a run takes over, and how each thing differs from the profile."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from mlcc_infra.account.adoption_facts import read_facts
+from mlcc_infra.account.decisions import Decision, Decisions, Fact, ResourceKey
+from mlcc_infra.account.differences import Difference, Effect, aspects, compare
+from mlcc_infra.account.preflight import CheckResult, Verdict
+from mlcc_infra.account.reader import Reader
+from mlcc_infra.tagging import OwnerKind
+from mlcc_infra.targets.expectations import Expectations
+
+LINES_SHOWN = 12
+LONGEST_LINE = 100
+
+
+@dataclass(frozen=True, kw_only=True)
+class Adopted:
+    """One thing that is taken over: who owned it, and how it differs."""
+
+    decision: Decision
+    owner: OwnerKind
+    differences: tuple[Difference, ...]
+
+    @property
+    def name(self) -> str:
+        """Kind and name, as people know it."""
+        return f"{self.decision.wanted.kind} {self.decision.wanted.physical}"
+
+
+def find_adopted(
+    reader: Reader,
+    decisions: Decisions,
+    facts: Mapping[ResourceKey, Fact],
+    wanted: Expectations,
+) -> tuple[Adopted, ...]:
+    """Compare everything that is imported with what the profile wants of it."""
+    imported = decisions.imported
+    found = read_facts(reader, [decision.wanted for decision in imported], facts)
+    return tuple(
+        Adopted(
+            decision=decision,
+            owner=facts[decision.wanted.key].owner.kind,
+            differences=compare(
+                decision.wanted.key[0],
+                found[decision.wanted.key],
+                wanted.of(decision),
+                exclusive=wanted.profile.exclusive,
+            ),
+        )
+        for decision in imported
+    )
+
+
+def replacement_refusals(adopted: Sequence[Adopted], *, stack: str) -> list[CheckResult]:
+    """What could be had only by making a thing anew is no adoption: it is refused, with the property."""
+    return [
+        CheckResult(
+            name=found.name,
+            verdict=Verdict.REFUSED,
+            found=f"it exists with {difference.what} {difference.found}, which nothing changes in place",
+            needed=f"{difference.what} {difference.wanted}, as the profile of {stack} says",
+            remedy="set the profile to what is there, or delete the thing, so that it is made anew",
+        )
+        for found in adopted
+        for difference in found.differences
+        if difference.effect is Effect.REPLACEMENT
+    ]
+
+
+def short_form(adopted: Sequence[Adopted], *, stack: str) -> str:
+    """A few words for each thing that is taken over and differs, at most `LINES_SHOWN` lines of them."""
+    different = [found for found in adopted if found.differences]
+    lines = [f"Taking over {len(adopted)} existing, {len(different)} of them unlike the profile:"]
+    if not different:
+        lines = [f"Taking over {len(adopted)} existing, all as the profile has them."]
+    for found in different[:LINES_SHOWN]:
+        words = ", ".join(aspect.value for aspect in aspects(found.differences))
+        lines.append(_cut(f"  {found.name}: {words}"))
+    if len(different) > LINES_SHOWN:
+        lines.append(f"  and {len(different) - LINES_SHOWN} more")
+    if different:
+        lines.append(f"How each differs: mlcc-infra adopt {stack}")
+    return "\n".join(lines)
+
+
+def _cut(line: str) -> str:
+    return line if len(line) <= LONGEST_LINE else f"{line[: LONGEST_LINE - 1]}…"
