@@ -19,7 +19,7 @@ from mlcc_infra.policies import differences as document_differences
 Properties: TypeAlias = Mapping[str, Any]
 """Values by property name, as `COMPARED` has them."""
 
-LONGEST_SHOWN = 120
+LONGEST_SHOWN = 160
 
 
 class Aspect(StrEnum):

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 from botocore.exceptions import ClientError
 
+from mlcc_infra.account.bucket_emptying import empty_bucket
 from mlcc_infra.account.lookups.iam import attached_policies, get_role, inline_policies
 from mlcc_infra.account.lookups.s3 import BUCKET_SETTINGS, account_buckets, bucket_setting, bucket_tags
 from mlcc_infra.account.reader import Reader, error_code
-from mlcc_infra.errors import UserError
 from mlcc_infra.tagging import OwnerKind, owner_of, tag_list
 
 
@@ -126,25 +126,10 @@ def _bucket_settings(reader: Reader, name: str) -> tuple[str, ...]:
 def delete_bucket(reader: Reader, bucket: RetainedBucket) -> None:
     """Empty a bucket, versions and delete markers included, and delete it.
 
-    S3 refuses to delete a bucket that holds either (S3 API reference, DeleteBucket). What it does not delete
-    of a batch it lists in an answer that is no error (DeleteObjects); the first of these is raised.
+    Raises `UserError` naming an object that S3 does not delete.
     """
     client = reader.session.client("s3")
-    for page in client.get_paginator("list_object_versions").paginate(Bucket=bucket.name):
-        objects = [
-            {"Key": item["Key"], "VersionId": item["VersionId"]}
-            for item in (*page.get("Versions", []), *page.get("DeleteMarkers", []))
-        ]
-        if objects:
-            answer = client.delete_objects(Bucket=bucket.name, Delete={"Objects": objects, "Quiet": True})
-            if answer.get("Errors"):
-                first = answer["Errors"][0]
-                raise UserError(
-                    f"{first['Key']} in bucket {bucket.name} cannot be deleted: "
-                    f"{first.get('Message') or first.get('Code')}",
-                    remedy="Allow s3:DeleteObject and s3:DeleteObjectVersion on the bucket, lift what locks "
-                    "its objects, and run again.",
-                )
+    empty_bucket(client, bucket.name)
     client.delete_bucket(Bucket=bucket.name)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -15,6 +16,10 @@ if TYPE_CHECKING:
     from mlcc_infra.account.preflight import CheckResult
     from mlcc_infra.targets.adoption import Adopted
     from mlcc_infra.targets.deployment import DeploymentPlan
+
+
+# In front of every policy's name, and of no use to a reader; the JSON has it.
+_POLICY_ARN = re.compile(r"arn:aws[a-z-]*:iam::[a-z0-9]*:policy/")
 
 
 def adopt(
@@ -105,14 +110,22 @@ def _print_table(stack: str, plan: DeploymentPlan, place: str) -> None:
     )
     table.add_column("what", overflow="fold", ratio=2)
     table.add_column("whose", overflow="fold", min_width=8)
-    table.add_column("how it differs: found -> wanted, + added, - removed", overflow="fold", ratio=3)
+    table.add_column("found -> wanted, + added, - removed", overflow="fold", ratio=3)
     for found in plan.adopted:
-        lines = [str(difference) for difference in found.differences]
-        # As text: what AWS holds is no markup.
-        table.add_row(
-            Text(found.name), Text(found.owner.value), Text("\n".join(lines) or "as the profile has it")
-        )
-    Console().print(table)
+        if found.differences:
+            lines = [_POLICY_ARN.sub("", str(difference)) for difference in found.differences]
+            # As text: what AWS holds is no markup.
+            table.add_row(Text(found.name), Text(found.owner.value), Text("\n".join(lines)), end_section=True)
+    console = Console()
+    if table.row_count:
+        console.print(table)
+    else:
+        console.print(Text(str(table.title)))
+    same = [found.name for found in plan.adopted if not found.differences]
+    if same:
+        console.print(Text(f"As the profile has them, {len(same)}:"))
+        for name in same:
+            console.print(Text(f"  {name}"))
 
 
 def register(app: typer.Typer) -> None:

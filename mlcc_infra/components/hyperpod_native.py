@@ -11,6 +11,7 @@ from pulumi_aws import cloudformation, ec2, eks, s3
 
 from mlcc_infra.account.decisions import Wanted
 from mlcc_infra.components.base import Component, StackContext
+from mlcc_infra.components.bucket_emptying import BucketEmptying, BucketEmptyingArgs
 from mlcc_infra.components.log_group_sweep import LogGroupSweep, LogGroupSweepArgs
 from mlcc_infra.components.network import PUBLIC_LOAD_BALANCER_TAG, TAG
 from mlcc_infra.components.s3_bucket import (
@@ -26,6 +27,7 @@ from mlcc_infra.policies.buckets import deny_plain_http
 from mlcc_infra.template import CAPABILITIES, FROZEN, stack_policy
 from mlcc_infra.template.lifecycle import SCRIPT, SCRIPT_KEY
 from mlcc_infra.template.made import PUBLIC_SUBNET_TAG, log_groups, public_subnet_names
+from mlcc_infra.template.parameters import EKS_NAME
 from mlcc_infra.template.stack import TIMEOUT_MINUTES
 
 STACK = "aws:cloudformation/stack:Stack"
@@ -39,6 +41,19 @@ FIRST_TRIGGER = "first"
 
 @final
 @dataclass(frozen=True, kw_only=True)
+class ExistingNative:
+    """A stack that others made: its name, the prefix of what it made, its clusters, and its buckets, which
+    have to be empty when it is deleted."""
+
+    stack_name: str
+    prefix: str
+    eks_cluster: str
+    hyperpod_cluster: str
+    buckets: Sequence[str] = ()
+
+
+@final
+@dataclass(frozen=True, kw_only=True)
 class HyperPodNativeArgs:
     """The stack to make, and what it needs to exist first.
 
@@ -46,6 +61,7 @@ class HyperPodNativeArgs:
     public subnets the template makes, None where it makes no VPC. `replacement_trigger` changes when the
     recorded stack is dead and has to be replaced; then it is not `frozen`, and the new one is made with what
     is asked for now. `role_policies` must be in place before the stack.
+    `existing` names a stack that others made: then bucket and script are its own.
     """
 
     template_url: str
@@ -55,6 +71,7 @@ class HyperPodNativeArgs:
     replacement_trigger: str = ""
     frozen: bool = True
     keep_failed: bool = False
+    existing: ExistingNative | None = None
 
 
 @final
@@ -62,9 +79,10 @@ class HyperPodNativeArgs:
 class HyperPodNativeResources:
     """The children of `HyperPodNativeFromTemplate`."""
 
-    lifecycle_bucket: BucketResources
-    lifecycle_script: s3.BucketObjectv2
-    log_group_sweep: LogGroupSweep
+    lifecycle_bucket: BucketResources | None
+    lifecycle_script: s3.BucketObjectv2 | None
+    log_group_sweep: LogGroupSweep | None
+    bucket_emptying: BucketEmptying | None
     stack: cloudformation.Stack
     load_balancer_tags: Sequence[ec2.Tag]
 
@@ -77,6 +95,8 @@ class HyperPodNativeFromTemplate(Component):
     stack is replaced by the engine, before anything new is made under its name (rule 1). The bucket for
     lifecycle scripts is ours, because the template's own upload takes a moving branch and its deletion
     empties the bucket. Issuer, endpoint and certificate are read from EKS: the stack has no such outputs.
+    A stack that the console or `hyp` made is taken over as it is, and stays on destroy unless `mlcc:own` has
+    it; what it does not clean up itself is cleaned up only when it goes (rule 7).
     """
 
     TOKEN: ClassVar[str] = "mlcc:hyperpod:HyperPodNativeFromTemplate"
@@ -91,32 +111,18 @@ class HyperPodNativeFromTemplate(Component):
     ) -> None:
         super().__init__(name, context, opts, module="hyperpod")
         self._args = args
-        bucket = create_bucket(
-            self,
-            LIFECYCLE_BUCKET,
-            name=context.names.lifecycle_bucket,
-            policy=policy_text(deny_plain_http(context.names.lifecycle_bucket, partition=context.partition)),
-            force_destroy=True,
-        )
-        script = s3.BucketObjectv2(
-            self.logical_name(LIFECYCLE_SCRIPT),
-            bucket=bucket.bucket.id,
-            key=SCRIPT_KEY,
-            content=SCRIPT,
-            content_type="text/x-shellscript",
-            opts=self.child(OBJECT, LIFECYCLE_SCRIPT, depends_on=list(bucket.settings)),
-        )
-        sweep = LogGroupSweep(
-            self.logical_name("log-groups"),
-            LogGroupSweepArgs(
-                names=log_groups(context.names.hyperpod_stack, context.names.hyperpod_cluster),
-                account=context.names.account,
-                region=context.names.region,
-                aws_profile=context.aws_profile,
-            ),
-            opts=pulumi.ResourceOptions(parent=self),
-        )
-        stack = self._stack([bucket.bucket, *bucket.settings, script, sweep, *args.role_policies])
+        bucket, script = (None, None) if args.existing else self._lifecycle()
+        made = args.existing
+        self._stack_name = made.stack_name if made else context.names.hyperpod_stack
+        self._prefix = made.prefix if made else context.names.hyperpod_stack
+        cluster = made.hyperpod_cluster if made else context.names.hyperpod_cluster
+        goes = self.child(STACK, "stack").retain_on_delete is None
+        eks_name = made.eks_cluster.removeprefix(f"{made.prefix}-") if made else EKS_NAME
+        sweep = self._sweep(log_groups(self._prefix, cluster, eks_name)) if goes else None
+        before = [*(bucket.settings if bucket else ()), *([bucket.bucket] if bucket else [])]
+        before += [each for each in (script, sweep) if each is not None]
+        stack = self._stack([*before, *args.role_policies])
+        emptying = self._emptying(made.buckets, stack) if made and made.buckets and goes else None
         outputs = stack.outputs
         self.cluster_arn: pulumi.Output[str] = outputs.apply(lambda made: made["OutputHyperPodClusterArn"])
         self.cluster_name: pulumi.Output[str] = outputs.apply(lambda made: made["OutputHyperPodClusterName"])
@@ -139,6 +145,7 @@ class HyperPodNativeFromTemplate(Component):
             lifecycle_bucket=bucket,
             lifecycle_script=script,
             log_group_sweep=sweep,
+            bucket_emptying=emptying,
             stack=stack,
             load_balancer_tags=self._load_balancer_tags(stack),
         )
@@ -151,11 +158,54 @@ class HyperPodNativeFromTemplate(Component):
             }
         )
 
+    def _lifecycle(self) -> tuple[BucketResources, s3.BucketObjectv2]:
+        names, partition = self.context.names, self.context.partition
+        bucket = create_bucket(
+            self,
+            LIFECYCLE_BUCKET,
+            name=names.lifecycle_bucket,
+            policy=policy_text(deny_plain_http(names.lifecycle_bucket, partition=partition)),
+            force_destroy=True,
+        )
+        script = s3.BucketObjectv2(
+            self.logical_name(LIFECYCLE_SCRIPT),
+            bucket=bucket.bucket.id,
+            key=SCRIPT_KEY,
+            content=SCRIPT,
+            content_type="text/x-shellscript",
+            opts=self.child(OBJECT, LIFECYCLE_SCRIPT, depends_on=list(bucket.settings)),
+        )
+        return bucket, script
+
+    def _sweep(self, names: Sequence[str]) -> LogGroupSweep:
+        return LogGroupSweep(
+            self.logical_name("log-groups"),
+            LogGroupSweepArgs(
+                names=names,
+                account=self.context.names.account,
+                region=self.context.names.region,
+                aws_profile=self.context.aws_profile,
+            ),
+            opts=pulumi.ResourceOptions(parent=self),
+        )
+
+    def _emptying(self, names: Sequence[str], stack: cloudformation.Stack) -> BucketEmptying:
+        return BucketEmptying(
+            self.logical_name("stack-buckets"),
+            BucketEmptyingArgs(
+                names=names,
+                account=self.context.names.account,
+                region=self.context.names.region,
+                aws_profile=self.context.aws_profile,
+            ),
+            opts=pulumi.ResourceOptions(parent=self, depends_on=[stack]),
+        )
+
     def _stack(self, before: Sequence[pulumi.Resource]) -> cloudformation.Stack:
         minutes = f"{TIMEOUT_MINUTES}m"
         return cloudformation.Stack(
             self.logical_name("stack"),
-            name=self.context.names.hyperpod_stack,
+            name=self._stack_name,
             template_url=self._args.template_url,
             parameters=dict(self._args.parameters),
             capabilities=sorted(CAPABILITIES),
@@ -176,7 +226,7 @@ class HyperPodNativeFromTemplate(Component):
         """Internet-facing load balancers need tagged public subnets; the template tags none (rule 11)."""
         if self._args.zone_count is None:
             return []
-        subnets = public_subnet_names(self.context.names.hyperpod_stack, self._args.zone_count)
+        subnets = public_subnet_names(self._prefix, self._args.zone_count)
         return [self._load_balancer_tag(stack, number, name) for number, name in enumerate(subnets, 1)]
 
     def _load_balancer_tag(self, stack: cloudformation.Stack, number: int, subnet_name: str) -> ec2.Tag:
@@ -199,18 +249,23 @@ class HyperPodNativeFromTemplate(Component):
         )
 
 
-def wanted_hyperpod_native(name: str, names: Names) -> list[Wanted]:
+def wanted_hyperpod_native(name: str, names: Names, existing: ExistingNative | None = None) -> list[Wanted]:
     """What the inventory looks up for the stack and its bucket; pure.
 
     The tags on the template's subnets are not looked up: they are idempotent, and go with the subnets.
     """
-    return [
+    stack = existing.stack_name if existing else names.hyperpod_stack
+    cluster = existing.eks_cluster if existing else names.hyperpod_eks_cluster
+    own = [
         *wanted_bucket(name, LIFECYCLE_BUCKET, names.lifecycle_bucket),
         wanted_object(name, LIFECYCLE_SCRIPT, names.lifecycle_bucket, SCRIPT_KEY),
+    ]
+    return [
+        *(() if existing else own),
         Wanted(
             key=(STACK, f"{name}-stack"),
             kind=KIND,
-            physical=names.hyperpod_stack,
-            lookup={"stack": names.hyperpod_stack, "cluster": names.hyperpod_eks_cluster},
+            physical=stack,
+            lookup={"stack": stack, "cluster": cluster},
         ),
     ]

@@ -119,8 +119,16 @@ class ServiceAccountRole(Component):
             self.logical_name(child),
             role=role.role.name,
             policy_arn=policy.arn,
-            opts=self.child(ATTACHMENT, child),
+            opts=self._with_policy(child, args),
         )
+
+    def _with_policy(self, child: str, args: ServiceAccountRoleArgs) -> pulumi.ResourceOptions:
+        """The attachment goes when its policy goes, also from a role that stays: IAM deletes no policy that
+        is attached (IAM API reference, DeletePolicy)."""
+        options = self.child(ATTACHMENT, child)
+        assert args.policy is not None  # there is no attachment without
+        options.retain_on_delete = self.child(POLICY, args.policy.child).retain_on_delete
+        return options
 
 
 def _attachment_child(spec: RoleSpec) -> str:

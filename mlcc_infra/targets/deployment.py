@@ -191,7 +191,7 @@ def deploy(profile: Profile) -> None:
     """Plan, refuse what cannot work, say what is worth saying, and register everything."""
     plan = _checked_plan(profile)
     if plan.hyperpod_eks is not None and not pulumi.runtime.is_dry_run():
-        session, stack = plan.survey.reader.session, plan.survey.names.hyperpod_stack
+        session, stack = plan.survey.reader.session, plan.hyperpod_eks.stack_name
         if wait_until_stable(session, stack, pulumi.log.info):
             plan = _checked_plan(profile, recorded=plan.survey.recorded)
     _say(plan)

@@ -15,6 +15,7 @@ from mlcc_infra.components.eks_node_groups import TAINT_EFFECTS
 from mlcc_infra.components.iam_role import RoleSpec
 from mlcc_infra.components.network import NetworkArgs
 from mlcc_infra.components.service_account_role import CustomerPolicy
+from mlcc_infra.components.service_roles import ServiceRolesArgs
 from mlcc_infra.naming import Names
 from mlcc_infra.policies import Document, deny_plain_http, parse
 from mlcc_infra.profile import Profile
@@ -88,7 +89,8 @@ def expectations(
     if vanilla is not None:
         _vanilla(wanted, vanilla, reader)
     if hyperpod is not None:
-        _service_roles(wanted, hyperpod)
+        if hyperpod.roles is not None:
+            _service_roles(wanted, hyperpod.roles)
         if hyperpod.operator is not None:
             _operator(wanted, hyperpod.operator, reader, hyperpod.eks_cluster_name)
         for item in hyperpod.wanted:
@@ -99,8 +101,7 @@ def expectations(
     return wanted
 
 
-def _service_roles(wanted: Expectations, plan: VanillaEksPlan | HyperPodEksPlan) -> None:
-    args = plan.roles
+def _service_roles(wanted: Expectations, args: ServiceRolesArgs) -> None:
     for entry in args.roles:
         wanted.roles[entry.role_name(args.role_context)] = WantedRole(
             spec=args.spec(entry), trust=entry.trust_on(args.role_context, args.live_role(entry))
@@ -134,7 +135,7 @@ def _account_role(
 
 
 def _vanilla(wanted: Expectations, plan: VanillaEksPlan, reader: Reader) -> None:
-    _service_roles(wanted, plan)
+    _service_roles(wanted, plan.roles)
     config, names = wanted.profile.eks, wanted.names
     issuer = _issuer(reader, names.eks_cluster)
     for role in plan.service_account_roles:

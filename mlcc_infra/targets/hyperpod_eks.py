@@ -11,7 +11,7 @@ from mlcc_infra.components.base import StackContext
 from mlcc_infra.components.cluster_marks import ClusterMarks, ClusterMarksArgs
 from mlcc_infra.components.eks_base import ACCESS
 from mlcc_infra.components.hyperpod_native import STACK, HyperPodNativeArgs, HyperPodNativeFromTemplate
-from mlcc_infra.components.instance_groups import InstanceGroups, InstanceGroupsArgs, wanted_groups
+from mlcc_infra.components.instance_groups import InstanceGroups, InstanceGroupsArgs
 from mlcc_infra.components.published_outputs import PublishedOutputs, PublishedOutputsArgs
 from mlcc_infra.components.service_roles import ServiceRoles
 from mlcc_infra.profile import Profile
@@ -29,9 +29,10 @@ from mlcc_infra.targets.publishing import publish
 
 @dataclass(frozen=True, kw_only=True)
 class HyperPodEksResources:
-    """The components of the target; `operator` is None where the template installs it."""
+    """The components of the target; `operator` is None where the template installs it, `roles` where a stack
+    of others' is taken over."""
 
-    roles: ServiceRoles
+    roles: ServiceRoles | None
     native: HyperPodNativeFromTemplate
     groups: InstanceGroups
     marks: ClusterMarks
@@ -45,17 +46,18 @@ def create_hyperpod_eks(
 ) -> HyperPodEksResources:
     """Register the target's components under an explicit aws provider, and export their outputs."""
     options = pulumi.ResourceOptions(providers=[provider])
-    roles = ServiceRoles(ROLES, plan.roles, context=context, opts=options)
+    roles = ServiceRoles(ROLES, plan.roles, context=context, opts=options) if plan.roles else None
     native = HyperPodNativeFromTemplate(
         NATIVE,
         HyperPodNativeArgs(
             template_url=plan.template_url,
             parameters=plan.parameters,
             zone_count=plan.zone_count,
-            role_policies=roles.policies,
+            role_policies=roles.policies if roles else (),
             replacement_trigger=plan.replacement_trigger,
             frozen=plan.dead_stack is None,
             keep_failed=profile.hyperpod.template.keep_failed,
+            existing=plan.existing.native if plan.existing else None,
         ),
         context=context,
         opts=options,
@@ -69,7 +71,7 @@ def create_hyperpod_eks(
             eks_cluster_name=native.eks_cluster_name,
             account=context.names.account,
             region=context.names.region,
-            groups=wanted_groups(profile.hyperpod),
+            groups=plan.groups,
             aws_profile=context.aws_profile,
         ),
         opts=pulumi.ResourceOptions(parent=native, depends_on=[stack]),
@@ -134,16 +136,19 @@ def create_hyperpod_eks(
 
 def _published_values(
     profile: Profile,
-    roles: ServiceRoles,
+    roles: ServiceRoles | None,
     native: HyperPodNativeFromTemplate,
     operator: OperatorStage | None,
     plan: HyperPodEksPlan,
 ) -> dict[str, pulumi.Output[str]]:
     existing = profile.hyperpod.existing_vpc  # whose subnets the stack does not put out
+    role_arn = roles.role(INSTANCE_ROLE).arn if roles else ""
+    if plan.existing:
+        role_arn = plan.existing.instance_role_arn
     subnets = ",".join(existing.private_subnet_ids) if existing else native.private_subnet_ids
     values: dict[str, pulumi.Output[str]] = {
         "PrivateSubnetIds": pulumi.Output.from_input(subnets),
-        "HyperPodInstanceRoleArn": roles.role(INSTANCE_ROLE).arn,
+        "HyperPodInstanceRoleArn": pulumi.Output.from_input(role_arn),
         "EksClusterArn": native.eks_cluster_arn,
         "EksClusterName": native.eks_cluster_name,
         "ClusterSecurityGroupId": native.security_group_id,

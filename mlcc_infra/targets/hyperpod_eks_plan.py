@@ -8,17 +8,19 @@ from dataclasses import dataclass
 from mlcc_infra.account import eks_checks, hyperpod_checks
 from mlcc_infra.account.admins import resolve_admins
 from mlcc_infra.account.decisions import Wanted
+from mlcc_infra.account.instance_group_plan import WantedGroup
 from mlcc_infra.account.lookups.cloudformation import describe_stack
 from mlcc_infra.account.lookups.ec2_network import subnet_zones
 from mlcc_infra.account.lookups.eks import describe_cluster
 from mlcc_infra.account.preflight import Check, CheckResult
 from mlcc_infra.account.zones import choose_zones
 from mlcc_infra.components.hyperpod_native import STACK, wanted_hyperpod_native
+from mlcc_infra.components.instance_groups import wanted_groups
 from mlcc_infra.components.published_outputs import wanted_outputs
 from mlcc_infra.components.service_roles import ServiceRolesArgs, wanted_service_roles
-from mlcc_infra.errors import UserError
 from mlcc_infra.instance_types import instance_type
 from mlcc_infra.policies import SERVICE_ROLES, RoleContext, needed
+from mlcc_infra.targets.existing_stack import ExistingStack, check_existing_stack, read_existing_stack
 from mlcc_infra.targets.operator_plan import OperatorPlan, plan_operator
 from mlcc_infra.targets.service_role_checks import role_checks, service_roles_checked
 from mlcc_infra.targets.survey import Survey
@@ -53,12 +55,15 @@ ALWAYS_PUBLISHED = (
 class HyperPodEksPlan:
     """Everything the target's components need, in plain values, and what the inventory looks up.
 
-    `dead_stack` is the id of a stack that is about to be replaced, `stack_is_made` whether one is made in
-    this run.
+    `roles` is None and `existing` set where a stack of others' is taken over. `dead_stack` is the id of a
+    stack that is about to be replaced, `stack_is_made` whether one is made in this run.
     """
 
-    roles: ServiceRolesArgs
+    roles: ServiceRolesArgs | None
+    existing: ExistingStack | None
+    stack_name: str
     eks_cluster_name: str
+    groups: tuple[WantedGroup, ...]
     template_url: str
     template_digest: str
     parameters: Mapping[str, str]
@@ -77,15 +82,11 @@ class HyperPodEksPlan:
 def plan_hyperpod_eks(survey: Survey) -> HyperPodEksPlan:
     """Plan the target. Reads zones, the stack and admins from the account; changes nothing.
 
-    Raises `UserError` for a profile that names a stack to adopt.
+    Raises `UserError` for a stack that the profile names and that cannot be taken over.
     """
     profile, names = survey.profile, survey.names
     if profile.hyperpod.existing_stack:
-        raise UserError(
-            f"mlcc:hyperpod.existingStack names {profile.hyperpod.existing_stack}; this release makes the "
-            "stack itself and cannot take one over.",
-            remedy="Remove the key; for the operator on that stack's cluster use the target operator-only.",
-        )
+        return _plan_existing(survey, read_existing_stack(survey.reader, profile.hyperpod.existing_stack))
     made_in = _zones_of_stack(survey)
     zones = _zones(survey, made_in)
     parameters = template_parameters(profile, names, zones=zones) if len(zones) > 1 else {}
@@ -115,7 +116,10 @@ def plan_hyperpod_eks(survey: Survey) -> HyperPodEksPlan:
     recorded = survey.recorded.resources.get((STACK, f"{NATIVE}-stack"))
     return HyperPodEksPlan(
         roles=roles,
+        existing=None,
+        stack_name=names.hyperpod_stack,
         eks_cluster_name=names.hyperpod_eks_cluster,
+        groups=wanted_groups(profile.hyperpod),
         template_url=url,
         template_digest=load_contract().sha256,
         parameters=parameters,
@@ -160,6 +164,56 @@ def plan_hyperpod_eks(survey: Survey) -> HyperPodEksPlan:
                 ),
             ),
             *role_checks(reader, service_roles_checked(roles), profile),
+            *(operator.checks if operator else ()),
+        ),
+        results=(*admin_results, *(operator.results if operator else ())),
+    )
+
+
+def _plan_existing(survey: Survey, existing: ExistingStack) -> HyperPodEksPlan:
+    """Plan around a stack of others': it keeps its parameters, its roles and, unless the profile names
+    groups, its instance groups."""
+    profile, names, reader = survey.profile, survey.names, survey.reader
+    operator = None
+    by_us = profile.operator.install == "graph"
+    if by_us:
+        operator = plan_operator(
+            survey, cluster=existing.eks_cluster, kubernetes=existing.kubernetes, made=existing.made
+        )
+    admins, admin_results = resolve_admins(reader, profile.admins, survey.identity.account)
+    known = {"HyperPodInstanceRoleArn": existing.instance_role_arn, "TemplateDigest": existing.digest}
+    published = (
+        *(key for key in ALWAYS_PUBLISHED if key not in known or known[key]),
+        *(operator.published if operator else ()),
+    )
+    recorded = survey.recorded.resources.get((STACK, f"{NATIVE}-stack"))
+    named = "instance_groups" in profile.hyperpod.model_fields_set
+    return HyperPodEksPlan(
+        roles=None,
+        existing=existing,
+        stack_name=existing.name,
+        eks_cluster_name=existing.eks_cluster,
+        groups=wanted_groups(profile.hyperpod) if named else existing.groups,
+        template_url=profile_template_url(profile),
+        template_digest=existing.digest or "",
+        parameters=existing.parameters,
+        zone_count=existing.zone_count,
+        replacement_trigger=recorded.replacement_trigger if recorded else "",
+        dead_stack=None,
+        stack_is_made=False,
+        admins=admins,
+        operator=operator,
+        published=published,
+        wanted=(
+            *wanted_hyperpod_native(NATIVE, names, existing.native),
+            *(operator.wanted if operator else ()),
+            *wanted_outputs(OUTPUTS, names, MODULE, published),
+        ),
+        checks=(
+            Check(
+                name="existing stack",
+                run=lambda: check_existing_stack(existing, installs_operator=by_us),
+            ),
             *(operator.checks if operator else ()),
         ),
         results=(*admin_results, *(operator.results if operator else ())),

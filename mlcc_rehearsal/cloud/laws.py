@@ -90,6 +90,11 @@ ROLE_DELETE_CONFLICT = _law(
     "A role with attached policies, inline policies or instance profiles cannot be deleted.",
     f"AWS IAM API reference, DeleteRole; {_TFP}#883 (DeleteConflict)",
 )
+POLICY_DELETE_CONFLICT = _law(
+    "policy-delete-conflict",
+    "A managed policy that is attached to anything cannot be deleted.",
+    "AWS IAM API reference, DeletePolicy (DeleteConflict); IAM user guide, 'Delete IAM policies'",
+)
 ROLE_NAME = _law(
     "iam-names",
     "IAM names keep to their pattern and length (roles 64, policies and instance profiles 128 characters); "

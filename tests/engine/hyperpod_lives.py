@@ -127,3 +127,9 @@ def demo_life(tmp_path_factory: pytest.TempPathFactory) -> Life:
 def vanilla_life(tmp_path_factory: pytest.TempPathFactory) -> Life:
     """mlcc-demo from first to last: drift is repaired, all destroyed, made again and destroyed again."""
     return play_life(tmp_path_factory, "vanilla_eks_life")
+
+
+@pytest.fixture(scope="session")
+def predecessor_life(tmp_path_factory: pytest.TempPathFactory) -> Life:
+    """mlcc-demo over what a predecessor left: refused while its stacks live, then taken over."""
+    return play_life(tmp_path_factory, "predecessor_life")

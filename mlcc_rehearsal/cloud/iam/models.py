@@ -137,6 +137,13 @@ class RehearsedIAMBackend(IAMBackend):
         _check_name("policyName", policy_name)
         return super().create_policy(description, path, policy_document, policy_name, tags)
 
+    def delete_policy(self, policy_arn: str) -> None:
+        """:raises DeleteConflictException: while the policy is attached to anything."""
+        if self.get_policy(policy_arn).attachment_count:
+            message = "Cannot delete a policy attached to entities."
+            raise laws.POLICY_DELETE_CONFLICT.broken(DeleteConflictException(message))
+        super().delete_policy(policy_arn)
+
     def create_instance_profile(self, name: str, *args: Any, **kwargs: Any) -> Any:
         """:raises IAMException: ValidationError for a name that is too long."""
         _check_name("instanceProfileName", name)

@@ -90,7 +90,7 @@ def test_frozen_parameters_of_a_stack_are_kept() -> None:
 
 def test_a_long_value_is_cut() -> None:
     (difference,) = compare(ROLE, {"description": "x" * 400}, {"description": "y"})
-    assert len(difference.found) <= 120
+    assert len(difference.found) <= 160
 
 
 def test_the_aspects_come_once_and_in_one_order() -> None:

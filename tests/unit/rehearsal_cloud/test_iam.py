@@ -56,6 +56,18 @@ def test_a_role_with_anything_attached_cannot_be_deleted(desk: Desk, refused: An
     desk.iam.delete_role(RoleName="busy")
 
 
+def test_a_policy_that_is_attached_cannot_be_deleted(desk: Desk, refused: Any) -> None:
+    document = json.dumps({"Version": "2012-10-17", "Statement": [ALLOW]})
+    arn = desk.iam.create_policy(PolicyName="ours", PolicyDocument=document)["Policy"]["Arn"]
+    desk.role("user", trust("ec2.amazonaws.com"))
+    desk.iam.attach_role_policy(RoleName="user", PolicyArn=arn)
+    with refused("DeleteConflict", "policy-delete-conflict") as refusal:
+        desk.iam.delete_policy(PolicyArn=arn)
+    assert refusal.text == "Cannot delete a policy attached to entities."
+    desk.iam.detach_role_policy(RoleName="user", PolicyArn=arn)
+    desk.iam.delete_policy(PolicyArn=arn)
+
+
 def test_names_keep_to_length_and_characters_and_ignore_case(desk: Desk, refused: Any) -> None:
     document = json.dumps(trust("ec2.amazonaws.com"))
     with refused("ValidationError", "iam-names") as refusal:
