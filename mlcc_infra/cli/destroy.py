@@ -39,6 +39,8 @@ def destroy(
             remedy="mend what it reports above and run the same command again",
             code=ExitCode.INTERRUPTED if code == ExitCode.INTERRUPTED else ExitCode.FAILED,
         )
+    if profile.hyperpod.existing_stack and profile.has("hyperpod-eks"):
+        _say_nested(profile, profile.hyperpod.existing_stack)
     if not force_delete:
         return
     from mlcc_infra.account.retained import delete_bucket, delete_role
@@ -61,6 +63,21 @@ def destroy(
     for bucket in retained.buckets:
         delete_bucket(retained.reader, bucket)
         typer.echo(f"deleted bucket {bucket.name} with everything in it")
+
+
+def _say_nested(profile: Profile, stack: str) -> None:
+    """What an adopted stack leaves when it is deleted: nested stacks that AWS's template retains (rule 7)."""
+    from mlcc_infra.account.lookups.cloudformation import describe_stack, nested_stacks_left
+    from mlcc_infra.account.reader import Reader
+    from mlcc_infra.account.session import AccountSession
+
+    session = AccountSession(region=profile.region, aws_profile=profile.aws_profile)
+    reader = Reader(session, profile=profile.name)
+    if describe_stack(reader, stack) is not None:
+        typer.echo(f"stack {stack} was taken over and stays; mlcc:own with `stack` lets destroy delete it")
+        return
+    for name in nested_stacks_left(reader, stack):
+        typer.echo(f"stack {name}, which {stack} nested, is retained by AWS's template; delete it by hand")
 
 
 def _say_foreign(profile: Profile) -> None:

@@ -1,5 +1,21 @@
 """Fixtures of the engine tests."""
 
-from tests.engine.hyperpod_lives import demo_life, hyperpod_life, operator_life, recovery_life, vanilla_life
+from tests.engine.hyperpod_lives import (
+    demo_life,
+    existing_stack_life,
+    hyperpod_life,
+    operator_life,
+    predecessor_life,
+    recovery_life,
+    vanilla_life,
+)
 
-__all__ = ["demo_life", "hyperpod_life", "operator_life", "recovery_life", "vanilla_life"]
+__all__ = [
+    "demo_life",
+    "existing_stack_life",
+    "hyperpod_life",
+    "operator_life",
+    "predecessor_life",
+    "recovery_life",
+    "vanilla_life",
+]

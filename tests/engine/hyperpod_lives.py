@@ -133,3 +133,9 @@ def vanilla_life(tmp_path_factory: pytest.TempPathFactory) -> Life:
 def predecessor_life(tmp_path_factory: pytest.TempPathFactory) -> Life:
     """mlcc-demo over what a predecessor left: refused while its stacks live, then taken over."""
     return play_life(tmp_path_factory, "predecessor_life")
+
+
+@pytest.fixture(scope="session")
+def existing_stack_life(tmp_path_factory: pytest.TempPathFactory) -> Life:
+    """mlcc-hyperpod over a stack that somebody else made: taken over, kept, then owned and destroyed."""
+    return play_life(tmp_path_factory, "existing_stack_life")

@@ -36,8 +36,8 @@ STACK = "stacks/Pulumi.mlcc-demo.yaml"
 VANILLA_ALONE = (STACK, "    - hyperpod-eks\n", "")
 NO_CHECKS = (
     CHECKS,
-    "checks=(zone_check, *_checks(survey, network), *role_checks(survey.reader, checked, profile)),",
-    "checks=(),",
+    "wanted=tuple(wanted),\n        checks=(",
+    "wanted=tuple(wanted),\n        checks=() and (",
 )
 
 BENDS = (

@@ -12,7 +12,6 @@ from mlcc_infra.account.session import AccountSession, Identity
 from mlcc_infra.components.inference_operator import ADDON, OIDC_PROVIDER
 from mlcc_infra.errors import UserError
 from mlcc_infra.targets import operator_plan
-from mlcc_infra.targets.hyperpod_eks_plan import plan_hyperpod_eks
 from mlcc_infra.targets.operator_plan import PREREQUISITES, OperatorPlan, plan_operator
 from mlcc_infra.targets.survey import Survey
 from mlcc_infra.template.made import Prerequisites, prerequisites_by_template
@@ -62,12 +61,6 @@ def test_rule_05_prerequisites_of_the_template_are_neither_made_nor_looked_up(pl
     training = plan({"trainingOperator": {"enabled": True}})
     assert training.oidc_provider
     assert set(training.prerequisites) == set(PREREQUISITES) - {"cert-manager"}
-
-
-def test_rule_07_a_stack_to_adopt_is_refused_with_the_way_out() -> None:
-    with pytest.raises(UserError, match="cannot take one over") as refused:
-        plan_hyperpod_eks(survey({"existingStack": "hyp-made"}))
-    assert "operator-only" in str(refused.value)
 
 
 @pytest.mark.parametrize("kubernetes", ["1.31", "1.99"])

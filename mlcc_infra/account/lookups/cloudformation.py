@@ -41,6 +41,18 @@ def stack_resource_ids(reader: Reader, name: str) -> frozenset[str]:
     )
 
 
+def nested_stacks_left(reader: Reader, root: str) -> list[str]:
+    """Names of stacks that a stack of that name nested and that still exist: its template retained them."""
+    client = reader.session.client("cloudformation")
+    pages = client.get_paginator("list_stacks").paginate()
+    return sorted(
+        stack["StackName"]
+        for page in pages
+        for stack in page["StackSummaries"]
+        if stack["StackStatus"] != "DELETE_COMPLETE" and f":stack/{root}/" in stack.get("RootId", "")
+    )
+
+
 def _stack(reader: Reader, wanted: Wanted) -> Found | None:
     """The stack carries no tags of ours: its EKS cluster tells who owns it.
 

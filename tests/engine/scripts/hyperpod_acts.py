@@ -140,7 +140,7 @@ def control(path: str, body: Any = None) -> Any:
         f"{os.environ['AWS_ENDPOINT_URL']}/_rehearsal/{path}",
         data=None if body is None else json.dumps(body).encode(),
     )
-    with urllib.request.urlopen(request, timeout=60) as answer:
+    with urllib.request.urlopen(request, timeout=300) as answer:
         return json.load(answer)
 
 

@@ -1,8 +1,8 @@
 """A stack whose state is lost, again and again, played inside a rehearsal.
 
 Usage: lost_state.py FILE. MLCC_LOST_STACK names the stack, MLCC_LOST_SEEDS the seeds of what is deleted
-behind the stack's back as well. Then something changes that only a replacement can bring about, and the stack is
-destroyed. With MLCC_LOST_CLUSTER its EKS cluster is deleted before, twice, while the state is kept.
+behind the stack's back as well. Then something changes that only a replacement can bring about, and the stack
+is destroyed. With MLCC_LOST_CLUSTER its EKS cluster is deleted before, twice, while the state is kept.
 """
 
 from __future__ import annotations
