@@ -96,11 +96,13 @@ class Fact:
 class Recorded:
     """What the Pulumi state holds for a resource: its provider id and, where tagged, its origin.
 
-    `replacement_trigger` is the value it was last registered with; another one replaces it.
+    `replacement_trigger` is the value it was last registered with; another one replaces it. `retained` tells
+    whether destroy leaves it.
     """
 
     id: str
     origin: Origin | None = None
+    retained: bool = False
     replacement_trigger: str = ""
 
 
@@ -131,7 +133,7 @@ def decide(wanted: Wanted, fact: Fact, recorded: Recorded | None, mode: AdoptMod
 
 
 def _decide_recorded(wanted: Wanted, fact: Fact, recorded: Recorded) -> Decision:
-    origin = recorded.origin or fact.owner.origin or Origin.CREATED
+    origin = recorded.origin or _untagged_origin(wanted, fact, recorded)
     if fact.presence is Presence.PRESENT and fact.resource_id not in (None, recorded.id):
         return Decision(
             wanted=wanted,
@@ -141,6 +143,18 @@ def _decide_recorded(wanted: Wanted, fact: Fact, recorded: Recorded) -> Decision
             remedy="Find out which is right; `pulumi state delete` the recorded one, or remove the other.",
         )
     return Decision(wanted=wanted, action=Action.KEEP, origin=origin, reason="in the state")
+
+
+def _untagged_origin(wanted: Wanted, fact: Fact, recorded: Recorded) -> Origin:
+    """The origin of what has no tags in the state: that of its own mark in the account, else what it was
+    registered as.
+
+    The mark of what it belongs to does not count: an attachment made here hangs on an adopted role, and one
+    that stayed would keep its policy from being deleted.
+    """
+    if not wanted.belongs_to and fact.owner.origin is not None:
+        return fact.owner.origin
+    return Origin.ADOPTED if recorded.retained else Origin.CREATED
 
 
 def _decide_unknown(wanted: Wanted, fact: Fact, mode: AdoptMode) -> Decision:

@@ -59,22 +59,11 @@ def index_export(export: Mapping[str, Any]) -> RecordedState:
         profile = profile or (tags.get(TAG_PROFILE) if isinstance(tags, dict) else None)
         index[key_of_urn(resource["urn"])] = Recorded(
             id=resource["id"],
-            origin=_origin(origin, retained=bool(resource.get("retainOnDelete"))),
+            origin=Origin(origin) if origin in set(Origin) else None,
+            retained=bool(resource.get("retainOnDelete")),
             replacement_trigger=str(resource.get("replacementTrigger") or ""),
         )
     return RecordedState(resources=index, account=account, profile=profile)
-
-
-def _origin(tagged: object, *, retained: bool) -> Origin:
-    """The origin on a resource's tags; of one without such tags, what it was registered as.
-
-    What is on it in the account may be somebody else's: an attachment made here hangs on an adopted role,
-    and an adopted tag on a subnet without any mark. Only what was adopted, or is kept in any case, is
-    retained.
-    """
-    if isinstance(tagged, str) and tagged in set(Origin):
-        return Origin(tagged)
-    return Origin.ADOPTED if retained else Origin.CREATED
 
 
 def _only_allowed_account(provider_inputs: Mapping[str, Any]) -> str | None:

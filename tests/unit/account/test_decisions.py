@@ -44,6 +44,42 @@ def test_what_the_state_knows_is_kept() -> None:
     assert (decision.action, decision.import_id) == (Action.KEEP, None)
 
 
+ATTACHMENT = Wanted(
+    key=("aws:iam/rolePolicyAttachment:RolePolicyAttachment", "x-p"),
+    kind="role",
+    physical="p on mlcc-demo-x",
+    belongs_to="mlcc-demo-x",
+)
+SUBNET_TAG = Wanted(key=("aws:ec2/tag:Tag", "eks-network-tag"), kind="network", physical="tag k of subnet-1")
+STACK = Wanted(key=("aws:cloudformation/stack:Stack", "hyperpod-stack"), kind="stack", physical="made")
+
+
+@pytest.mark.parametrize("retained", [True, False])
+def test_what_has_no_tags_stays_what_it_was_registered_as(retained: bool) -> None:
+    origin = Origin.ADOPTED if retained else Origin.CREATED
+    recorded = Recorded(id="x", retained=retained)
+    untagged = Fact(presence=Presence.PRESENT, import_id="x", resource_id="x")
+    assert decide(SUBNET_TAG, untagged, recorded, AdoptMode.AUTO).origin is origin
+    on_adopted = Fact(
+        presence=Presence.PRESENT,
+        import_id="x",
+        owner=Owner(kind=OwnerKind.OURS, origin=Origin.ADOPTED),
+    )
+    assert decide(ATTACHMENT, on_adopted, recorded, AdoptMode.AUTO).origin is origin
+
+
+@pytest.mark.parametrize("retained", [True, False])
+def test_a_stack_is_what_the_mark_on_its_cluster_says(retained: bool) -> None:
+    marked = Fact(
+        presence=Presence.PRESENT,
+        import_id="arn",
+        resource_id="arn",
+        owner=Owner(kind=OwnerKind.OURS, origin=Origin.ADOPTED),
+    )
+    decision = decide(STACK, marked, Recorded(id="arn", retained=retained), AdoptMode.AUTO)
+    assert decision.origin is Origin.ADOPTED
+
+
 def test_the_state_and_the_account_disagreeing_about_the_id_is_refused_naming_both() -> None:
     fact = Fact(presence=Presence.PRESENT, import_id="vpc-2", resource_id="vpc-2")
     decision = decide(VPC, fact, Recorded(id="vpc-1"), AdoptMode.AUTO)

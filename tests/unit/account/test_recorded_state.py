@@ -34,6 +34,12 @@ def test_the_index_holds_ids_and_origins() -> None:
     assert (entry.id, entry.origin) == ("mlcc-demo-eks-node-role", Origin.ADOPTED)
 
 
+def test_the_index_holds_what_destroy_leaves() -> None:
+    kept = {**ROLE, "urn": f"{ROLE['urn']}-kept", "retainOnDelete": True}
+    state = index_export({"deployment": {"resources": [ROLE, kept]}})
+    assert [entry.retained for entry in state.resources.values()] == [False, True]
+
+
 @pytest.mark.parametrize("mark", [{"delete": True}, {"pendingReplacement": True}, {"id": ""}])
 def test_what_is_about_to_go_or_has_no_id_is_left_out(mark: dict[str, object]) -> None:
     assert index_export({"deployment": {"resources": [{**ROLE, **mark}]}}).resources == {}
