@@ -80,6 +80,11 @@ class ModelledClock:
         running = self._running_here()
         return self._elapsed() if running is None else running.due
 
+    def behind(self) -> float:
+        """Modelled seconds by which the event that runs here is late; 0 outside events."""
+        running = self._running_here()
+        return 0.0 if running is None else max(0.0, self._elapsed() - running.due)
+
     def timestamp(self) -> datetime:
         """The modelled moment as an aware datetime: the real start plus modelled seconds."""
         return self._started_wall + timedelta(seconds=self.now())
@@ -135,7 +140,7 @@ class ModelledClock:
         time.sleep(max(0.0, seconds) / self.speed)
 
     def run_due(self) -> None:
-        """Run every event whose moment has come, earliest first."""
+        """Run every event whose moment has come, earliest first; none once the clock is stopped."""
         with self._lock:
             if self._running is not None:
                 return
@@ -159,6 +164,8 @@ class ModelledClock:
 
     def _pop_due(self) -> Event | None:
         with self._wake:
+            if self._stopped:
+                return None
             while self._events and (self._events[0].cancelled or self._events[0].due <= self._elapsed()):
                 event = heapq.heappop(self._events)
                 if not event.cancelled:

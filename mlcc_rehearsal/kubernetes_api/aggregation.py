@@ -7,8 +7,7 @@ listed), kedacore/keda#1448 and kedacore/charts#495 (field reports F6 and F7).
 
 from __future__ import annotations
 
-import copy
-
+from mlcc_rehearsal.kubernetes_api.json_copy import copied
 from mlcc_rehearsal.kubernetes_api.status import Object
 from mlcc_rehearsal.kubernetes_api.store import Store
 
@@ -32,9 +31,7 @@ def judge_api_services(store: Store, now: str) -> None:
         same = before.get("status") == condition["status"]
         condition["lastTransitionTime"] = before.get("lastTransitionTime", now) if same else now
         if before != condition:
-            store.write(
-                _GROUP, "apiservices", {**copy.deepcopy(stored), "status": {"conditions": [condition]}}
-            )
+            store.write(_GROUP, "apiservices", {**copied(stored), "status": {"conditions": [condition]}})
 
 
 def undiscovered(store: Store) -> list[str]:

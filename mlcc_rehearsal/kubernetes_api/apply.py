@@ -6,7 +6,6 @@ sigs.k8s.io/structured-merge-diff (``merge.Updater``).
 
 from __future__ import annotations
 
-import copy
 import json
 from dataclasses import dataclass, field
 from typing import Any
@@ -21,6 +20,7 @@ from mlcc_rehearsal.kubernetes_api.fields import (
     to_fields_v1,
     value_at,
 )
+from mlcc_rehearsal.kubernetes_api.json_copy import copied
 from mlcc_rehearsal.kubernetes_api.shapes import Shape, item_key
 from mlcc_rehearsal.kubernetes_api.status import ApiError, Object
 
@@ -73,7 +73,7 @@ def apply(
             key: config["metadata"][key] for key in ("name", "namespace") if key in config["metadata"]
         }
         config = {**{key: value for key, value in config.items() if key in kept}, "metadata": identity}
-    base = copy.deepcopy(live) if live is not None else {}
+    base = copied(live) if live is not None else {}
     entries = _entries(base)
     wanted = owned_paths(config, shape)
     merged = _merged(base, config, (), shape)
@@ -148,7 +148,7 @@ def _merged(live: Any, config: Any, names: tuple[str, ...], shape: Shape) -> Any
         keys = shape.list_keys(names)
         if keys:
             return _merged_list(live, config, keys, names, shape)
-    return copy.deepcopy(config)
+    return copied(config)
 
 
 def _merged_list(
@@ -161,7 +161,7 @@ def _merged_list(
         if identity is not None and identity in places:
             result[places[identity]] = _merged(result[places[identity]], item, names, shape)
         else:
-            result.append(copy.deepcopy(item))
+            result.append(copied(item))
     return result
 
 

@@ -6,7 +6,6 @@ rehearsal's own writes alike. Semantics: ``k8s.io/apiserver/pkg/registry/generic
 
 from __future__ import annotations
 
-import copy
 import json
 import uuid
 from collections.abc import Callable
@@ -17,6 +16,7 @@ from mlcc_rehearsal.kubernetes_api import schemas, status
 from mlcc_rehearsal.kubernetes_api.apply import Writer, apply, track_update
 from mlcc_rehearsal.kubernetes_api.catalogue import Resource
 from mlcc_rehearsal.kubernetes_api.deletion import Deletion
+from mlcc_rehearsal.kubernetes_api.json_copy import copied
 from mlcc_rehearsal.kubernetes_api.naming import generated_name
 from mlcc_rehearsal.kubernetes_api.patches import (
     APPLY_PATCH,
@@ -176,7 +176,7 @@ class Lifecycle:
     def put(self, resource: Resource, obj: Object, manager: str) -> Object:
         """Create or replace an object with its status, as a controller with all rights would."""
         with self.store.lock:
-            obj = copy.deepcopy(obj)
+            obj = copied(obj)
             metadata = obj.setdefault("metadata", {})
             namespace = metadata.get("namespace", "")
             live = self.store.read(resource.group, resource.plural, namespace, metadata.get("name", ""))
@@ -284,7 +284,7 @@ class Lifecycle:
 
     def _committed(self, resource: Resource, obj: Object, options: WriteOptions) -> Object:
         if options.dry_run:
-            shown = copy.deepcopy(obj)
+            shown = copied(obj)
             return self.presented(resource, shown)
         stored = self.store.write(resource.group, resource.plural, obj)
         if resource.kind == "CustomResourceDefinition" and resource.group == "apiextensions.k8s.io":
@@ -299,7 +299,7 @@ class Lifecycle:
         """A checked copy of a request's body, and warnings about unknown fields."""
         if not isinstance(body, dict):
             raise status.bad_request("the body of the request must be an object")
-        obj = copy.deepcopy(body)
+        obj = copied(body)
         given = obj.setdefault("apiVersion", resource.api_version)
         if given != resource.api_version:
             raise status.bad_request(
@@ -396,11 +396,11 @@ def _through(resource: Resource, live: Object, obj: Object, subresource: str) ->
     if subresource == "status":
         fields = obj["metadata"].get("managedFields", [])
         metadata = {**live["metadata"], "managedFields": fields}
-        return {**copy.deepcopy(live), "status": obj.get("status", {}), "metadata": metadata}
+        return {**copied(live), "status": obj.get("status", {}), "metadata": metadata}
     if resource.has_status:
         obj.pop("status", None)
         if "status" in live:
-            obj["status"] = copy.deepcopy(live["status"])
+            obj["status"] = copied(live["status"])
     return obj
 
 

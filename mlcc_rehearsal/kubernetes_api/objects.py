@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import copy
-
 from mlcc_rehearsal.kubernetes_api.catalogue import Resource
+from mlcc_rehearsal.kubernetes_api.json_copy import copied
 from mlcc_rehearsal.kubernetes_api.lifecycle import Lifecycle
 from mlcc_rehearsal.kubernetes_api.pods import PodLogs
 from mlcc_rehearsal.kubernetes_api.selectors import label_matcher
@@ -31,7 +30,7 @@ class ObjectStore:
             ApiError: the namespace is missing, or the object breaks its kind's rules.
         """
         resource = self._resource(obj["apiVersion"], obj["kind"])
-        obj = copy.deepcopy(obj)
+        obj = copied(obj)
         if resource.namespaced:
             obj["metadata"].setdefault("namespace", "default")
         return self._lifecycle.put(resource, obj, MANAGER)
@@ -59,7 +58,7 @@ class ObjectStore:
         resource = self._resource(api_version, kind)
         matches = label_matcher(label_selector)
         found = self._lifecycle.store.scan(resource.group, resource.plural, namespace)
-        return [copy.deepcopy(obj) for obj in found if matches(obj)]
+        return [copied(obj) for obj in found if matches(obj)]
 
     def set_log(self, namespace: str, pod: str, container: str, text: str) -> None:
         """Replace what a container has written so far."""

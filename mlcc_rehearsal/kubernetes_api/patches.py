@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import copy
 from typing import Any
 
 import jsonpatch
 import jsonpointer
 
+from mlcc_rehearsal.kubernetes_api.json_copy import copied
 from mlcc_rehearsal.kubernetes_api.shapes import Shape, item_key
 from mlcc_rehearsal.kubernetes_api.status import ApiError, Object, bad_request
 
@@ -25,7 +25,7 @@ def json_patch(obj: Object, operations: Any) -> Object:
         ApiError: 400 for a malformed patch, 422 for one that does not fit the object.
     """
     try:
-        patched = jsonpatch.JsonPatch(operations).apply(copy.deepcopy(obj))
+        patched = jsonpatch.JsonPatch(operations).apply(copied(obj))
     except jsonpatch.InvalidJsonPatch as error:
         raise bad_request(f"error decoding patch: {error}") from error
     except (jsonpatch.JsonPatchException, jsonpointer.JsonPointerException) as error:
@@ -37,7 +37,7 @@ def json_patch(obj: Object, operations: Any) -> Object:
 def merge_patch(target: Any, patch: Any) -> Any:
     """``target`` after an RFC 7396 merge: null removes, lists are replaced."""
     if not isinstance(patch, dict):
-        return copy.deepcopy(patch)
+        return copied(patch)
     result = dict(target) if isinstance(target, dict) else {}
     for key, value in patch.items():
         if value is None:
@@ -54,9 +54,9 @@ def strategic_merge(target: Any, patch: Any, shape: Shape, names: tuple[str, ...
     strategic-merge-patch.md
     """
     if not isinstance(patch, dict):
-        return copy.deepcopy(patch)
+        return copied(patch)
     if patch.get("$patch") == "replace":
-        return {key: copy.deepcopy(value) for key, value in patch.items() if key != "$patch"}
+        return {key: copied(value) for key, value in patch.items() if key != "$patch"}
     if patch.get("$patch") == "delete":
         return {}
     result = dict(target) if isinstance(target, dict) else {}
@@ -87,13 +87,13 @@ def _set_orders(result: Object, patch: Object) -> None:
 
 def _merge_list(target: Any, patch: list[Any], shape: Shape, names: tuple[str, ...]) -> list[Any]:
     if any(isinstance(item, dict) and item.get("$patch") == "replace" for item in patch):
-        return [copy.deepcopy(item) for item in patch if item != {"$patch": "replace"}]
+        return [copied(item) for item in patch if item != {"$patch": "replace"}]
     live = list(target) if isinstance(target, list) else []
     if shape.is_set(names):
         return [*live, *(item for item in patch if item not in live)]
     keys = shape.list_keys(names)
     if not keys:
-        return copy.deepcopy(patch)
+        return copied(patch)
     merge_keys = keys if keys[0] not in ("containerPort", "port") else keys[:1]
     for item in patch:
         identity = item_key(item, merge_keys)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import copy
 import hashlib
 from collections.abc import Callable
 
+from mlcc_rehearsal.kubernetes_api.json_copy import copied
 from mlcc_rehearsal.kubernetes_api.lifecycle import Lifecycle
 from mlcc_rehearsal.kubernetes_api.scheduling import node_is_ready, place
 from mlcc_rehearsal.kubernetes_api.status import Object
@@ -44,7 +44,7 @@ class PodLife:
         for stored in self._store.scan("", "pods"):
             if stored["metadata"].get("deletionTimestamp") or self._is_settled(stored, ready):
                 continue
-            pod = copy.deepcopy(stored)
+            pod = copied(stored)
             phase = pod.get("status", {}).get("phase")
             if phase == "Pending" and not pod["spec"].get("nodeName"):
                 self._schedule(pod, nodes)
@@ -214,7 +214,7 @@ class PodLife:
         for pod in self._store.scan("", "pods"):
             node = pod["spec"].get("nodeName")
             if node and node not in names and not pod["metadata"].get("deletionTimestamp"):
-                live = copy.deepcopy(pod)
+                live = copied(pod)
                 self._lifecycle.deletion.request(resource, live, {}, dry_run=False)
                 self._since.pop(pod["metadata"]["uid"], None)
 

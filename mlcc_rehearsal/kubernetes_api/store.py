@@ -6,12 +6,12 @@ stored objects themselves, to be read only, and ``read`` hands out a copy.
 
 from __future__ import annotations
 
-import copy
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from mlcc_rehearsal.kubernetes_api.json_copy import copied
 from mlcc_rehearsal.kubernetes_api.status import Object, gone
 
 HISTORY = 20_000
@@ -44,7 +44,7 @@ class Store:
         """A copy of one object."""
         with self.lock:
             found = self._objects.get((group, plural), {}).get((namespace, name))
-            return copy.deepcopy(found)
+            return copied(found)
 
     def scan(self, group: str, plural: str, namespace: str | None = None) -> list[Object]:
         """All objects of a resource, or those of one namespace, by namespace and name; read only."""
@@ -70,11 +70,11 @@ class Store:
             key = (metadata.get("namespace", ""), metadata["name"])
             old = kept.get(key)
             self.revision += 1
-            stored = copy.deepcopy(obj)
+            stored = copied(obj)
             stored["metadata"]["resourceVersion"] = str(self.revision)
             kept[key] = stored
             self._note(Change(self.revision, "MODIFIED" if old else "ADDED", group, plural, stored, old))
-            return copy.deepcopy(stored)
+            return copied(stored)
 
     def erase(self, group: str, plural: str, namespace: str, name: str) -> Object | None:
         """Drop an object; answers what it was."""
@@ -83,10 +83,10 @@ class Store:
             if old is None:
                 return None
             self.revision += 1
-            last = copy.deepcopy(old)
+            last = copied(old)
             last["metadata"]["resourceVersion"] = str(self.revision)
             self._note(Change(self.revision, "DELETED", group, plural, last, old))
-            return copy.deepcopy(last)
+            return copied(last)
 
     def drop_resource(self, group: str, plural: str) -> None:
         """Forget a resource whose definition is gone."""

@@ -6,10 +6,10 @@ update are not modelled.
 
 from __future__ import annotations
 
-import copy
 import json
 
 from mlcc_rehearsal.kubernetes_api.catalogue import Resource
+from mlcc_rehearsal.kubernetes_api.json_copy import copied
 from mlcc_rehearsal.kubernetes_api.lifecycle import Lifecycle, WriteOptions
 from mlcc_rehearsal.kubernetes_api.naming import stable_hash
 from mlcc_rehearsal.kubernetes_api.podlife import FAULT_ANNOTATION
@@ -60,17 +60,17 @@ class Workloads:
                 pods = self._selected(stored)
                 wanted = report(stored, pods, self._store, self._lifecycle.timestamp())
                 if stored.get("status") != wanted:
-                    self._store.write(group, plural, {**copy.deepcopy(stored), "status": wanted})
+                    self._store.write(group, plural, {**copied(stored), "status": wanted})
 
     def _deployment(self, deployment: Object) -> None:
         metadata, spec = deployment["metadata"], deployment["spec"]
-        template = copy.deepcopy(spec["template"])
+        template = copied(spec["template"])
         digest = stable_hash(json.dumps(template, sort_keys=True))
         name = f"{metadata['name']}-{digest}"
         owned = self._owned("apps", "replicasets", deployment)
         for other in owned:
             if other["metadata"]["name"] != name and other["spec"].get("replicas"):
-                changed = copy.deepcopy(other)
+                changed = copied(other)
                 changed["spec"]["replicas"] = 0
                 changed["metadata"]["generation"] = changed["metadata"].get("generation", 1) + 1
                 self._store.write("apps", "replicasets", changed)
@@ -78,14 +78,14 @@ class Workloads:
         replicas = 0 if spec.get("paused") and current is None else spec.get("replicas", 1)
         if current is not None:
             if current["spec"].get("replicas") != replicas:
-                changed = copy.deepcopy(current)
+                changed = copied(current)
                 changed["spec"]["replicas"] = replicas
                 changed["metadata"]["generation"] = changed["metadata"].get("generation", 1) + 1
                 self._store.write("apps", "replicasets", changed)
             return
         labels = {**(template.get("metadata", {}).get("labels") or {}), _HASH: digest}
         template.setdefault("metadata", {})["labels"] = labels
-        selector = copy.deepcopy(spec["selector"])
+        selector = copied(spec["selector"])
         selector.setdefault("matchLabels", {})[_HASH] = digest
         self._create(
             "apps",
@@ -118,7 +118,7 @@ class Workloads:
             self._remove(pod)
 
     def _daemon_set(self, daemon_set: Object) -> None:
-        template = copy.deepcopy(daemon_set["spec"]["template"])
+        template = copied(daemon_set["spec"]["template"])
         digest = stable_hash(json.dumps(template, sort_keys=True))
         tolerations = template["spec"].setdefault("tolerations", [])
         tolerations += [item for item in _DAEMON_TOLERATIONS if item not in tolerations]
@@ -135,11 +135,11 @@ class Workloads:
         for name in sorted(nodes):
             pod = pods.get(name, {})
             if not pod or pod["metadata"]["labels"].get("controller-revision-hash") != digest or _over(pod):
-                copied = copy.deepcopy(template)
-                copied["spec"]["affinity"] = {"nodeAffinity": _only(name)}
+                bound = copied(template)
+                bound["spec"]["affinity"] = {"nodeAffinity": _only(name)}
                 extra = {"controller-revision-hash": digest}
                 naming = {"generateName": f"{daemon_set['metadata']['name']}-"}
-                self._create_pod(daemon_set, naming, copied, extra)
+                self._create_pod(daemon_set, naming, bound, extra)
 
     def _stateful_set(self, stateful_set: Object) -> None:
         spec, metadata = stateful_set["spec"], stateful_set["metadata"]
@@ -180,7 +180,7 @@ class Workloads:
         template: Object | None = None,
         labels: dict[str, str] | None = None,
     ) -> None:
-        wanted: Object = copy.deepcopy(template or owner["spec"]["template"])
+        wanted: Object = copied(template or owner["spec"]["template"])
         metadata = {
             key: value
             for key, value in (wanted.get("metadata") or {}).items()

@@ -7,6 +7,7 @@ controllers, the operator.  It does nothing while nothing has been written and n
 from __future__ import annotations
 
 import logging
+import time
 from typing import TYPE_CHECKING
 
 from mlcc_rehearsal.cloud.eks import addon_health
@@ -24,6 +25,9 @@ log = logging.getLogger(__name__)
 
 # Modelled seconds between two looks.
 INTERVAL = 10.0
+# A look may take a quarter of the time, not more; the part of a leap of time that may pass between two looks.
+LEISURE = 3.0
+LEAP_SHARE = 0.01
 
 OPERATOR = InferenceOperator()
 addon_health.OTHERS[ADDON] = OPERATOR
@@ -49,7 +53,23 @@ class ClusterLoop:
         store = self._kubernetes.objects
         if store is None or self._cluster.kubernetes is not self._kubernetes:
             return
-        self._eks.account.clock.after(INTERVAL, self._tick, background=True)
+        began = time.monotonic()
+        try:
+            self._look_once(store)
+        finally:
+            self._eks.account.clock.after(self._pause(time.monotonic() - began), self._tick, background=True)
+
+    def _pause(self, took: float) -> float:
+        """Modelled seconds to the next look.
+
+        Looks take real time, which the speed multiplies. On a machine so busy that one takes longer than the
+        interval, looks would pile up and the account's lock would never be free: so a look is followed by a
+        pause of some times its own length. After a leap of time the first looks are further apart.
+        """
+        clock = self._eks.account.clock
+        return max(INTERVAL, took * clock.speed * LEISURE, clock.behind() * LEAP_SHARE)
+
+    def _look_once(self, store: ObjectStore) -> None:
         changed = self._kubernetes.revision != self._seen
         if changed or self._pods_under_way:
             self._seen = self._kubernetes.revision

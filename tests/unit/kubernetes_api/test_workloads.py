@@ -62,11 +62,11 @@ def test_pods_wait_for_room_and_say_what_is_missing(api: KubernetesApi, admin: C
 def test_pods_of_a_node_that_is_gone_come_back_elsewhere(api: KubernetesApi, admin: Client) -> None:
     api.objects.put(node("one"))
     admin.ok("POST", DEPLOYMENTS, deployment("web", 2))
-    eventually(lambda: admin.ok("GET", f"{DEPLOYMENTS}/web")["status"].get("readyReplicas") == 2)
+    eventually(lambda: admin.ok("GET", f"{DEPLOYMENTS}/web").get("status", {}).get("readyReplicas") == 2)
     api.objects.delete("v1", "Node", None, "one")
     eventually(lambda: "readyReplicas" not in admin.ok("GET", f"{DEPLOYMENTS}/web")["status"])
     api.objects.put(node("two"))
-    eventually(lambda: admin.ok("GET", f"{DEPLOYMENTS}/web")["status"].get("readyReplicas") == 2)
+    eventually(lambda: admin.ok("GET", f"{DEPLOYMENTS}/web").get("status", {}).get("readyReplicas") == 2)
 
 
 def test_a_daemon_set_has_a_pod_on_every_node_it_tolerates(api: KubernetesApi, admin: Client) -> None:

@@ -27,6 +27,28 @@ def test_events_run_in_the_order_of_their_moments(clock: ModelledClock) -> None:
     assert seen == ["first", "second"]
 
 
+def test_a_stopped_clock_ends_a_leap_of_time_at_the_next_event(clock: ModelledClock) -> None:
+    seen: list[float] = []
+
+    def again() -> None:
+        seen.append(clock.now())
+        clock.after(10, again)
+        if len(seen) == 3:
+            clock.stop()
+
+    clock.after(10, again)
+    clock.advance(1000)
+    assert seen == pytest.approx([10, 20, 30], abs=0.1)
+
+
+def test_an_event_knows_how_late_it_is(clock: ModelledClock) -> None:
+    late: list[float] = []
+    clock.after(100, lambda: late.append(clock.behind()))
+    clock.advance(350)
+    assert late == [pytest.approx(250, abs=0.1)]
+    assert clock.behind() == 0.0
+
+
 def test_work_side_by_side_counts_once(clock: ModelledClock) -> None:
     clock.after(600, nothing)
     clock.after(120, nothing)
