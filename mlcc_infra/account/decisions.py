@@ -10,7 +10,7 @@ into an error, and a different id would make the engine delete the recorded obje
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TypeAlias
@@ -80,7 +80,8 @@ class Fact:
     creation to the next (an attachment's carries a time stamp): those are not compared.
     `owner` is what its tags say; things without tags of their own go with what they belong to.
     `stack` names a live CloudFormation stack that still owns it. `tags` are all its tags, or those of what
-    it belongs to.
+    it belongs to. `under_way` is AWS's word for what it is still doing to the thing (`CREATING`), empty when
+    it is at rest.
     """
 
     presence: Presence
@@ -89,6 +90,7 @@ class Fact:
     owner: Owner = UNTAGGED
     stack: str | None = None
     tags: Mapping[str, str] = field(default_factory=dict)
+    under_way: str = ""
     reason: str = ""
 
 
@@ -121,15 +123,21 @@ class Decision:
     stack: str = ""
 
 
-def decide(wanted: Wanted, fact: Fact, recorded: Recorded | None, mode: AdoptMode) -> Decision:
-    """Decide about one resource; never raises."""
+def decide(
+    wanted: Wanted, fact: Fact, recorded: Recorded | None, mode: AdoptMode, *, begun: bool = False
+) -> Decision:
+    """Decide about one resource; never raises.
+
+    `begun` tells that a killed run of this stack had begun to create it: what exists then, and nobody
+    else's tag is on, is this stack's own.
+    """
     if recorded is not None:
         return _decide_recorded(wanted, fact, recorded)
     if fact.presence is Presence.UNKNOWN:
         return _decide_unknown(wanted, fact, mode)
     if fact.presence is Presence.ABSENT:
         return _decide_absent(wanted, mode)
-    return _decide_present(wanted, fact, mode)
+    return _decide_present(wanted, fact, mode, begun=begun)
 
 
 def _decide_recorded(wanted: Wanted, fact: Fact, recorded: Recorded) -> Decision:
@@ -190,8 +198,8 @@ def _decide_absent(wanted: Wanted, mode: AdoptMode) -> Decision:
     return Decision(wanted=wanted, action=Action.CREATE, origin=Origin.CREATED, reason="absent")
 
 
-def _decide_present(wanted: Wanted, fact: Fact, mode: AdoptMode) -> Decision:
-    origin = fact.owner.origin or Origin.ADOPTED
+def _decide_present(wanted: Wanted, fact: Fact, mode: AdoptMode, *, begun: bool) -> Decision:
+    origin = fact.owner.origin or (Origin.CREATED if begun else Origin.ADOPTED)
     if not fact.owner.adoptable:
         return Decision(
             wanted=wanted,
@@ -212,7 +220,7 @@ def _decide_present(wanted: Wanted, fact: Fact, mode: AdoptMode) -> Decision:
             ),
             stack=fact.stack,
         )
-    if mode is AdoptMode.NEVER:
+    if mode is AdoptMode.NEVER and not begun:
         return Decision(
             wanted=wanted,
             action=Action.REFUSE,
@@ -260,10 +268,12 @@ def decide_all(
     facts: Mapping[ResourceKey, Fact],
     recorded: Mapping[ResourceKey, Recorded],
     modes: Mapping[str, AdoptMode],
+    begun: Collection[ResourceKey] = (),
 ) -> Decisions:
     """Decide about every wanted resource.
 
-    `modes` maps a kind to its adopt mode; kinds that are missing are `auto`. A resource without a
+    `modes` maps a kind to its adopt mode; kinds that are missing are `auto`. `begun` are those whose
+    creation a killed run had begun. A resource without a
     fact counts as unknown: nobody looked, so nothing is assumed.
     """
     unread = Fact(presence=Presence.UNKNOWN, reason="it was not looked up")
@@ -274,6 +284,7 @@ def decide_all(
                 facts.get(item.key, unread),
                 recorded.get(item.key),
                 modes.get(item.kind, AdoptMode.AUTO),
+                begun=item.key in begun,
             )
             for item in wanted
         }

@@ -16,8 +16,6 @@ OFFERED_VERSIONS_SHOWN = 5
 MINIMUM_ZONES = 2
 # EKS needs six free addresses in each subnet and recommends sixteen (EKS user guide, network requirements).
 ADDRESSES_FOR_EKS = 6
-# States in which EKS takes no changes; the others either pass or say so themselves (EKS API, ClusterStatus).
-BLOCKING_CLUSTER_STATES = frozenset({"DELETING", "FAILED"})
 
 
 def available_zones(reader: Reader) -> tuple[str, ...]:
@@ -161,18 +159,17 @@ def check_kubernetes_version(reader: Reader, cluster: str, wanted: str) -> list[
 
 
 def check_cluster_state(reader: Reader, cluster: str) -> list[CheckResult]:
-    """The cluster, when it exists, is in a state that takes changes."""
+    """The cluster, when it exists, is no failed one; what EKS is still at work on is waited for."""
     live = describe_cluster(reader, cluster)
-    if live is None or live.get("status") not in BLOCKING_CLUSTER_STATES:
+    if live is None or live.get("status") != "FAILED":
         return []
     return [
         CheckResult(
             name="cluster state",
             verdict=Verdict.REFUSED,
-            found=f"EKS cluster {cluster} is {live['status']}",
-            needed="ACTIVE, or no cluster of that name",
-            remedy=f"wait until `aws eks describe-cluster --name {cluster}` says otherwise; "
-            "a FAILED cluster has to be deleted",
+            found=f"EKS cluster {cluster} is FAILED",
+            needed="ACTIVE, or no cluster of that name: a failed one can only be deleted (EKS user guide)",
+            remedy=f"aws eks delete-cluster --name {cluster}, then run again",
         )
     ]
 

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import urlsplit
 
 from botocore.exceptions import ClientError
 
-from mlcc_infra import clock
 from mlcc_infra.account.lookups.cloudformation import describe_stack
 from mlcc_infra.account.preflight import CheckResult, Verdict
 from mlcc_infra.account.reader import Reader, error_code
-from mlcc_infra.account.session import AccountSession
-from mlcc_infra.account.stack_failure import current_stack, first_cause
+from mlcc_infra.account.stack_failure import first_cause
 from mlcc_infra.profile import Profile
 from mlcc_infra.profile.problems import Problem
 from mlcc_infra.template import check_pin, frozen_differences, frozen_words
@@ -22,8 +20,6 @@ from mlcc_infra.template import check_pin, frozen_differences, frozen_words
 # States from which a stack can only be deleted (CloudFormation user guide, stack status codes).
 DEAD_STATES = frozenset({"ROLLBACK_COMPLETE", "ROLLBACK_FAILED", "CREATE_FAILED", "DELETE_FAILED"})
 STUCK_STATES = frozenset({"UPDATE_ROLLBACK_FAILED", "IMPORT_ROLLBACK_FAILED"})
-WAIT_SECONDS = 150 * 60.0
-POLL_SECONDS = 30.0
 _NO_TEMPLATE = ("404", "NoSuchKey", "NoSuchBucket")
 
 
@@ -134,24 +130,3 @@ def dead_stack_id(reader: Reader, stack_name: str) -> str | None:
     """The id of the stack of that name when it can only be deleted, else None."""
     found = describe_stack(reader, stack_name)
     return str(found["StackId"]) if found and found["StackStatus"] in DEAD_STATES else None
-
-
-def wait_until_stable(session: AccountSession, stack_name: str, say: Callable[[str], None]) -> bool:
-    """Wait while a stack is being created, updated or deleted: what is sent meanwhile is refused.
-
-    In modelled time, at most 150 minutes; then it goes on, and AWS says what it has against it. Answers
-    whether there was anything to wait for: then what was found out before may no longer hold.
-    """
-
-    def status() -> str:
-        stack = current_stack(session, stack_name)
-        return str(stack["StackStatus"]) if stack else ""
-
-    deadline = clock.Deadline(WAIT_SECONDS)
-    said = ""
-    while (found := status()).endswith("_IN_PROGRESS") and not deadline.expired():
-        if found != said:
-            say(f"Stack {stack_name} is {found}; waiting for it.")
-            said = found
-        clock.sleep(POLL_SECONDS)
-    return bool(said)

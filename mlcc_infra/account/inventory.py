@@ -56,6 +56,7 @@ def _fact(reader: Reader, item: Wanted, found: Found | None) -> Fact:
         owner=owner,
         stack=None if owner.kind is OwnerKind.OURS else _live_stack(reader, item, found),
         tags=found.tags,
+        under_way=found.under_way,
     )
 
 

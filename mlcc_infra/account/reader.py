@@ -21,12 +21,13 @@ class Found:
 
     `import_id` is the type's canonical import id; `resource_id` the id that the state would hold,
     None where that differs from one creation to the next; `tags` its tags, or those of the thing it
-    belongs to.
+    belongs to; `under_way` AWS's word for what it is still doing to it, empty when it is at rest.
     """
 
     import_id: str
     resource_id: str | None
     tags: Mapping[str, str]
+    under_way: str = ""
 
 
 class AmbiguousError(Exception):

@@ -19,12 +19,41 @@ AWS_PROVIDER = "pulumi:providers:aws"
 
 
 @dataclass(frozen=True, kw_only=True)
+class Pending:
+    """An operation that a killed run had begun: what became of it, the state does not know.
+
+    `operation` is the engine's word: creating, updating, deleting, reading or importing (pulumi/sdk
+    go/common/apitype, ``OperationType``). `custom` is false for components, which no provider makes. `inputs`
+    are what the provider was given.
+    """
+
+    urn: str
+    operation: str
+    custom: bool = True
+    inputs: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def key(self) -> ResourceKey:
+        """(type, logical name) of the resource."""
+        return key_of_urn(self.urn)
+
+
+@dataclass(frozen=True, kw_only=True)
 class RecordedState:
-    """What a stack's state records: its resources, the account its aws provider is bound to, its profile."""
+    """What a stack's state records: its resources, the account its aws provider is bound to, its profile.
+
+    `pending` are operations that were under way when a run was killed.
+    """
 
     resources: Mapping[ResourceKey, Recorded] = field(default_factory=dict)
     account: str | None = None
     profile: str | None = None
+    pending: tuple[Pending, ...] = ()
+
+    @property
+    def begun(self) -> frozenset[ResourceKey]:
+        """Resources whose creation a killed run had begun: what exists of them, this stack made."""
+        return frozenset(found.key for found in self.pending if found.operation == "creating")
 
 
 def key_of_urn(urn: str) -> ResourceKey:
@@ -63,7 +92,20 @@ def index_export(export: Mapping[str, Any]) -> RecordedState:
             retained=bool(resource.get("retainOnDelete")),
             replacement_trigger=str(resource.get("replacementTrigger") or ""),
         )
-    return RecordedState(resources=index, account=account, profile=profile)
+    return RecordedState(resources=index, account=account, profile=profile, pending=_pending(export))
+
+
+def _pending(export: Mapping[str, Any]) -> tuple[Pending, ...]:
+    operations = (export.get("deployment") or {}).get("pending_operations") or []
+    return tuple(
+        Pending(
+            urn=operation["resource"]["urn"],
+            operation=str(operation["type"]),
+            custom=bool(operation["resource"].get("custom")),
+            inputs=operation["resource"].get("inputs") or {},
+        )
+        for operation in operations
+    )
 
 
 def _only_allowed_account(provider_inputs: Mapping[str, Any]) -> str | None:

@@ -27,7 +27,10 @@ def exit_code_of(error: Exception) -> ExitCode:
     if isinstance(error, UserError):
         from mlcc_infra.account.preflight import PreflightRefusedError
         from mlcc_infra.profile import ProfileError
+        from mlcc_infra.recovery.locks import StackLockedError
 
+        if isinstance(error, StackLockedError):
+            return ExitCode.LOCKED
         refused = isinstance(error, (ProfileError, PreflightRefusedError))
         return ExitCode.REFUSED if refused else ExitCode.FAILED
     return ExitCode.FAILED

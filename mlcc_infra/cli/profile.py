@@ -34,6 +34,16 @@ def stack_file(stack: str, start: Path) -> Path:
     )
 
 
+def project_name() -> str:
+    """The name of the project here or above. CommandError when there is none."""
+    import yaml
+
+    for folder in (Path.cwd(), *Path.cwd().parents):
+        if (folder / _PROJECT_FILE).is_file():
+            return str((yaml.safe_load((folder / _PROJECT_FILE).read_text()) or {}).get("name", ""))
+    raise CommandError(f"there is no {_PROJECT_FILE} here or above", code=ExitCode.USAGE)
+
+
 def schema() -> None:
     """Print the JSON Schema of stack files, for editors that complete and check them."""
     from mlcc_infra.profile.schema import profile_schema

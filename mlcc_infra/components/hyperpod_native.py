@@ -266,6 +266,6 @@ def wanted_hyperpod_native(name: str, names: Names, existing: ExistingNative | N
             key=(STACK, f"{name}-stack"),
             kind=KIND,
             physical=stack,
-            lookup={"stack": stack, "cluster": cluster},
+            lookup={"stack": stack, "cluster": cluster, "lifecycle_bucket": names.lifecycle_bucket},
         ),
     ]

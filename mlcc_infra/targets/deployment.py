@@ -18,13 +18,23 @@ from botocore.exceptions import BotoCoreError, ClientError
 from pulumi.runtime import get_config_env
 from pulumi.runtime.config import CONFIG
 
-from mlcc_infra.account.decisions import AdoptMode, Decision, Decisions, Wanted, decide_all
-from mlcc_infra.account.hyperpod_checks import wait_until_stable
+from mlcc_infra.account.decisions import (
+    AdoptMode,
+    Decision,
+    Decisions,
+    Fact,
+    Presence,
+    ResourceKey,
+    Wanted,
+    decide_all,
+)
 from mlcc_infra.account.inventory import take_inventory
 from mlcc_infra.account.preflight import Check, CheckResult, Verdict, refuse_if_any, run_checks
+from mlcc_infra.account.reader import Reader
 from mlcc_infra.account.recorded_state import RecordedState
 from mlcc_infra.account.session import AccountSession
 from mlcc_infra.account.stack_failure import watch_creation
+from mlcc_infra.account.under_way import wait_until_at_rest
 from mlcc_infra.components.base import StackContext
 from mlcc_infra.errors import UserError
 from mlcc_infra.profile import KINDS, Profile, load_profile
@@ -50,9 +60,16 @@ class DeploymentPlan:
     vanilla_eks: vanilla_eks_plan.VanillaEksPlan | None
     hyperpod_eks: hyperpod_eks_plan.HyperPodEksPlan | None
     operator_only: operator_only_plan.OperatorOnlyPlan | None
+    facts: Mapping[ResourceKey, Fact]
     decisions: Decisions
     adopted: tuple[Adopted, ...]
     results: tuple[CheckResult, ...]
+
+    @property
+    def under_way(self) -> list[Wanted]:
+        """What AWS is still at work on: made, changed or deleted by a run that ended before it did."""
+        wanted = (decision.wanted for decision in self.decisions.by_key.values())
+        return [item for item in wanted if self.facts[item.key].under_way]
 
 
 def plan_deployment(profile: Profile, *, recorded: RecordedState | None = None) -> DeploymentPlan:
@@ -77,7 +94,10 @@ def plan_deployment(profile: Profile, *, recorded: RecordedState | None = None) 
         checking = pool.submit(run_checks, checks)
         facts = take_inventory(survey.reader, wanted)
         checked = checking.result()
-    decisions = decide_all(wanted, facts, survey.recorded.resources, _adopt_modes(profile))
+    recorded_state = survey.recorded
+    decisions = decide_all(
+        wanted, facts, recorded_state.resources, _adopt_modes(profile), recorded_state.begun
+    )
     adopted = find_adopted(
         survey.reader,
         decisions,
@@ -94,6 +114,7 @@ def plan_deployment(profile: Profile, *, recorded: RecordedState | None = None) 
     )
     results = (
         *_profile_warnings(profile),
+        *_pending_warning(profile, recorded_state),
         *(result for plan in plans for result in plan.results),
         *checked,
         *_refusals(decisions.refused),
@@ -105,6 +126,7 @@ def plan_deployment(profile: Profile, *, recorded: RecordedState | None = None) 
         vanilla_eks=vanilla,
         hyperpod_eks=hyperpod,
         operator_only=operator,
+        facts=facts,
         decisions=decisions,
         adopted=adopted,
         results=results,
@@ -137,6 +159,20 @@ def _profile_warnings(profile: Profile) -> list[CheckResult]:
     return [
         CheckResult(name=warning.key, verdict=Verdict.WARNING, found=warning.found, remedy=warning.remedy)
         for warning in profile.warnings
+    ]
+
+
+def _pending_warning(profile: Profile, recorded: RecordedState) -> list[CheckResult]:
+    if not recorded.pending:
+        return []
+    begun = ", ".join(f"{found.operation} {found.key[1]}" for found in recorded.pending)
+    return [
+        CheckResult(
+            name="pending operations",
+            verdict=Verdict.WARNING,
+            found=f"a run was killed while it was {begun}",
+            remedy=f"mlcc-infra recover {profile.stack} finds out what became of them and clears them",
+        )
     ]
 
 
@@ -189,11 +225,7 @@ def _unknown(decision: Decision) -> CheckResult:
 
 def deploy(profile: Profile) -> None:
     """Plan, refuse what cannot work, say what is worth saying, and register everything."""
-    plan = _checked_plan(profile)
-    if plan.hyperpod_eks is not None and not pulumi.runtime.is_dry_run():
-        session, stack = plan.survey.reader.session, plan.hyperpod_eks.stack_name
-        if wait_until_stable(session, stack, pulumi.log.info):
-            plan = _checked_plan(profile, recorded=plan.survey.recorded)
+    plan = _plan_at_rest(profile)
     _say(plan)
     survey = plan.survey
     context = StackContext(
@@ -235,6 +267,36 @@ def _checked_plan(profile: Profile, *, recorded: RecordedState | None = None) ->
     plan = plan_deployment(profile, recorded=recorded)
     refuse_if_any(plan.results, stack=profile.stack)
     return plan
+
+
+def _plan_at_rest(profile: Profile) -> DeploymentPlan:
+    """The plan, once AWS has done what it was still at work on, in previews too: until then a cluster has no
+    endpoint and a stack no outputs that could be shown.
+    """
+    plan = _checked_plan(profile)
+    waiting = plan.under_way
+    if not waiting:
+        return plan
+    survey = plan.survey
+
+    def read(items: Sequence[Wanted]) -> Mapping[ResourceKey, Fact]:
+        return take_inventory(Reader(survey.reader.session, profile=profile.name), items)
+
+    wait_until_at_rest(waiting, read, pulumi.log.info)
+    again = _checked_plan(profile, recorded=survey.recorded)
+    known = survey.recorded.resources
+    gone = [item for item in waiting if item.key in known and _is_absent(again, item.key)]
+    if gone:
+        names = ", ".join(f"{item.kind} {item.physical}" for item in gone)
+        raise UserError(
+            f"{names}: deleted since this run read the state, which still has it.",
+            remedy=f"Run `pulumi up -s {profile.stack}` again.",
+        )
+    return again
+
+
+def _is_absent(plan: DeploymentPlan, key: ResourceKey) -> bool:
+    return key not in plan.facts or plan.facts[key].presence is Presence.ABSENT
 
 
 def _watch_stack(survey: Survey, *, besides: str | None) -> None:

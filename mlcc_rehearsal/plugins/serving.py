@@ -154,6 +154,17 @@ def answers_errors(method: MethodT) -> MethodT:
 
     @functools.wraps(method)
     def wrapper(self: Any, request: Any, context: grpc.ServicerContext) -> Any:
+        answered = threading.Event()
+        peer = self.peers.get(context)
+
+        def ended() -> None:
+            # A call that ends before it is answered: its engine was killed, and the call's context with it
+            # (gRPC for Go cancels a handler's context when the connection breaks).
+            if not answered.is_set():
+                peer.cancellation.cancel()
+
+        if not context.add_callback(ended):
+            peer.cancellation.cancel()
         try:
             return method(self, request, context)
         except ProviderError as error:
@@ -162,6 +173,8 @@ def answers_errors(method: MethodT) -> MethodT:
             log.exception("%s failed", method.__name__)
             told = f"stand-in plugin: {type(error).__name__}: {error}"
             failure = ProviderError(told, grpc.StatusCode.INTERNAL)
+        finally:
+            answered.set()
         return _abort(context, failure)
 
     return wrapper  # type: ignore[return-value]

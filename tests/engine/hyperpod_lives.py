@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from tests.engine.rehearsed import rehearse
+from tests.engine.rehearsed import SPEED, rehearse
 
 SCRIPTS = Path(__file__).parent / "scripts"
 
@@ -73,7 +73,11 @@ class Life:
 
 
 def play_life(
-    factory: pytest.TempPathFactory, script: str, environment: Mapping[str, str] | None = None
+    factory: pytest.TempPathFactory,
+    script: str,
+    environment: Mapping[str, str] | None = None,
+    *,
+    speed: float = SPEED,
 ) -> Life:
     """Play a script of tests/engine/scripts in a rehearsal, unless another worker has."""
     root = factory.getbasetemp()
@@ -89,6 +93,7 @@ def play_life(
             rehearsal = rehearse(
                 [sys.executable, str(SCRIPTS / f"{script}.py"), str(acts)],
                 folder=folder,
+                speed=speed,
                 environment=dict(environment or {}),
             )
             told = json.loads(acts.read_text()) if acts.exists() else {}
@@ -139,3 +144,9 @@ def predecessor_life(tmp_path_factory: pytest.TempPathFactory) -> Life:
 def existing_stack_life(tmp_path_factory: pytest.TempPathFactory) -> Life:
     """mlcc-hyperpod over a stack that somebody else made: taken over, kept, then owned and destroyed."""
     return play_life(tmp_path_factory, "existing_stack_life")
+
+
+@pytest.fixture(scope="session")
+def killed_life(tmp_path_factory: pytest.TempPathFactory) -> Life:
+    """The vanilla cluster of mlcc-demo, `up` killed at ten seeded moments and once more."""
+    return play_life(tmp_path_factory, "killed_up", speed=600)

@@ -8,10 +8,14 @@ from typing import Any
 from mlcc_infra.account.decisions import Wanted
 from mlcc_infra.account.import_ids import import_id
 from mlcc_infra.account.lookups.eks import describe_cluster
+from mlcc_infra.account.lookups.s3 import bucket_tags
 from mlcc_infra.account.reader import Found, Reader
+from mlcc_infra.tagging import TAG_MANAGED_BY
 
 # DescribeStacks answers ValidationError for a name without a stack (CloudFormation API reference).
 _ABSENT = ("ValidationError",)
+# The parameter of AWS's HyperPod template that names the bucket with the lifecycle scripts.
+LIFECYCLE_BUCKET_PARAMETER = "S3BucketName"
 
 
 def describe_stack(reader: Reader, name: str) -> dict[str, Any] | None:
@@ -54,7 +58,7 @@ def nested_stacks_left(reader: Reader, root: str) -> list[str]:
 
 
 def _stack(reader: Reader, wanted: Wanted) -> Found | None:
-    """The stack carries no tags of ours: its EKS cluster tells who owns it.
+    """The stack carries no tags of ours: its EKS cluster tells who owns it, else its lifecycle bucket.
 
     Imported by its id, because the provider keeps the id it was given.
     """
@@ -64,8 +68,26 @@ def _stack(reader: Reader, wanted: Wanted) -> Found | None:
     cluster = describe_cluster(reader, wanted.lookup["cluster"])
     tags = (cluster or {}).get("tags") or {}
     own = {key: value for key, value in tags.items() if not key.startswith("aws:")}
+    if TAG_MANAGED_BY not in own:
+        own |= _tags_of_lifecycle_bucket(reader, stack, wanted.lookup["lifecycle_bucket"])
+    status = str(stack["StackStatus"])
     identifier = import_id("aws:cloudformation/stack:Stack", stack_id=stack["StackId"])
-    return Found(import_id=identifier, resource_id=identifier, tags=own)
+    return Found(
+        import_id=identifier,
+        resource_id=identifier,
+        tags=own,
+        under_way=status if status.endswith("_IN_PROGRESS") else "",
+    )
+
+
+def _tags_of_lifecycle_bucket(reader: Reader, stack: Mapping[str, Any], bucket: str) -> dict[str, str]:
+    """The cluster is marked when the stack is done. One that is not, but was given the lifecycle bucket of
+    this profile, can only be what the product began to make with it, and is as that bucket is.
+    """
+    parameters = {entry["ParameterKey"]: entry.get("ParameterValue") for entry in stack.get("Parameters", [])}
+    if parameters.get(LIFECYCLE_BUCKET_PARAMETER) != bucket:
+        return {}
+    return bucket_tags(reader, bucket) or {}
 
 
 LOOKUPS: Mapping[str, Callable[[Reader, Wanted], Found | None]] = {

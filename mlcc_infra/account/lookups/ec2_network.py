@@ -12,6 +12,8 @@ from mlcc_infra.tagging import MANAGED_BY, TAG_MANAGED_BY, TAG_PROFILE, TAG_RESO
 
 # Deleted NAT gateways and endpoints stay visible, with their tags, for about an hour (EC2 user guide).
 _GONE_STATES = frozenset({"deleting", "deleted", "failed", "expired", "rejected"})
+# What a VPC, subnet, NAT gateway or endpoint is until it can be used (EC2 API reference, `state`).
+_UNDER_WAY = "pending"
 
 
 def _ours(reader: Reader, operation: str, result: str, filter_name: str = "Filters") -> list[dict[str, Any]]:
@@ -68,7 +70,13 @@ def _by_tag(
         if item is None:
             return None
         identifier = import_id(wanted.key[0], id=item[id_key])
-        return Found(import_id=identifier, resource_id=identifier, tags=tag_list(item.get("Tags", [])))
+        state = str(item.get("State", "")).lower()
+        return Found(
+            import_id=identifier,
+            resource_id=identifier,
+            tags=tag_list(item.get("Tags", [])),
+            under_way=state if state == _UNDER_WAY else "",
+        )
 
     return look_up
 

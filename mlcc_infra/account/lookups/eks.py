@@ -10,6 +10,8 @@ from mlcc_infra.account.import_ids import import_id
 from mlcc_infra.account.reader import Found, Reader
 
 _ABSENT = ("ResourceNotFoundException",)
+# EKS is at work on a cluster, node group, Fargate profile or add-on in these (EKS API reference, `status`).
+_UNDER_WAY = frozenset({"CREATING", "UPDATING", "DELETING", "PENDING"})
 
 
 def describe_cluster(reader: Reader, name: str) -> dict[str, Any] | None:
@@ -25,7 +27,17 @@ def _cluster(reader: Reader, wanted: Wanted) -> Found | None:
     if cluster is None:
         return None
     identifier = import_id("aws:eks/cluster:Cluster", cluster=cluster["name"])
-    return Found(import_id=identifier, resource_id=identifier, tags=cluster.get("tags", {}))
+    return Found(
+        import_id=identifier,
+        resource_id=identifier,
+        tags=cluster.get("tags", {}),
+        under_way=_under_way(cluster),
+    )
+
+
+def _under_way(thing: Mapping[str, Any]) -> str:
+    status = str(thing.get("status", ""))
+    return status if status in _UNDER_WAY else ""
 
 
 # What lives in a cluster, by type: the operation that describes it, how its name is passed, the answer's key.
@@ -62,7 +74,12 @@ def _part(token: str) -> Callable[[Reader, Wanted], Found | None]:
         if part is None:
             return None
         identifier = import_id(wanted.key[0], cluster=cluster, name=name)
-        return Found(import_id=identifier, resource_id=identifier, tags=part.get("tags") or {})
+        return Found(
+            import_id=identifier,
+            resource_id=identifier,
+            tags=part.get("tags") or {},
+            under_way=_under_way(part),
+        )
 
     return look_up
 

@@ -77,8 +77,9 @@ def check_release(reader: Reader, wanted: Wanted) -> list[CheckResult]:
             found=f"the Helm release {namespace}/{release} in {cluster} is {status}: another run works on "
             "it, or one was killed meanwhile",
             needed="a release that takes changes; Helm refuses every operation on this one",
-            remedy="when nobody works on it any more: kubectl delete secret -n "
-            f"{namespace} sh.helm.release.v1.{release}.v{revision}, then run again",
+            remedy="after a killed run of this stack: mlcc-infra recover, which removes that record; else, "
+            f"when nobody works on it any more: kubectl delete secret -n {namespace} "
+            f"sh.helm.release.v1.{release}.v{revision}, then run again",
         )
     ]
 

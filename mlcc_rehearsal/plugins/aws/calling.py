@@ -142,11 +142,13 @@ class Clients:
     ) -> dict[str, Any]:
         """Call `operation` (boto3's method name), leaving out None; throttles and server errors are retried.
 
-        AwsError for what AWS refuses, ProviderError when it cannot be reached or the call is malformed.
+        AwsError for what AWS refuses, ProviderError when it cannot be reached or the call is malformed,
+        CancelledError once the engine has cancelled.
         """
         client = self.client(service, region)
         given = {key: value for key, value in parameters.items() if value is not None}
         for attempt in range(self.max_retries + 1):
+            cancel.check()  # the SDK for Go sends nothing once its context is cancelled
             last = attempt == self.max_retries
             try:
                 answer: dict[str, Any] = getattr(client, operation)(**given)

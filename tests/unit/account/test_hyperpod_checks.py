@@ -103,16 +103,6 @@ def test_only_a_dead_stacks_id_is_a_reason_to_replace(reader: Any) -> None:
     assert hyperpod_checks.dead_stack_id(reader(CloudFormation("CREATE_COMPLETE")), STACK) is None
 
 
-def test_a_stack_in_progress_is_waited_for_and_said_once_a_state(
-    reader: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("MLCC_CLOCK_SPEED", "100000")
-    session = reader(CloudFormation("CREATE_IN_PROGRESS", "CREATE_IN_PROGRESS", "CREATE_COMPLETE")).session
-    said: list[str] = []
-    hyperpod_checks.wait_until_stable(session, STACK, said.append)
-    assert said == [f"Stack {STACK} is CREATE_IN_PROGRESS; waiting for it."]
-
-
 def test_the_address_of_a_template_gives_bucket_and_key() -> None:
     url = "https://aws-sagemaker-hyperpod-cluster-setup-us-west-2-prod.s3.us-west-2.amazonaws.com/templates/a.yaml"
     assert hyperpod_checks.split_url(url) == (
