@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from mlcc_infra.tagging import Origin, Owner, OwnerKind
 
@@ -99,13 +99,21 @@ class Recorded:
     """What the Pulumi state holds for a resource: its provider id and, where tagged, its origin.
 
     `replacement_trigger` is the value it was last registered with; another one replaces it. `retained` tells
-    whether destroy leaves it.
+    whether destroy leaves it, `protected` whether the engine refuses to delete it; `inputs` are those of its
+    last registration.
     """
 
     id: str
     origin: Origin | None = None
     retained: bool = False
+    protected: bool = False
     replacement_trigger: str = ""
+    inputs: Mapping[str, Any] = field(default_factory=dict, repr=False)
+
+    @property
+    def kept(self) -> bool:
+        """Whether it is to outlive the stack, and so no replacement may take its place."""
+        return self.retained or self.protected
 
 
 @dataclass(frozen=True, kw_only=True)

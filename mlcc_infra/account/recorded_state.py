@@ -90,7 +90,9 @@ def index_export(export: Mapping[str, Any]) -> RecordedState:
             id=resource["id"],
             origin=Origin(origin) if origin in set(Origin) else None,
             retained=bool(resource.get("retainOnDelete")),
+            protected=bool(resource.get("protect")),
             replacement_trigger=str(resource.get("replacementTrigger") or ""),
+            inputs=inputs,
         )
     return RecordedState(resources=index, account=account, profile=profile, pending=_pending(export))
 

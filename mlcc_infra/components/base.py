@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import pulumi
 
 from mlcc_infra.account.decisions import Action, Decision, Decisions
+from mlcc_infra.components.kept import KeptResources
 from mlcc_infra.naming import Names
 from mlcc_infra.tagging import Origin, tags
 
@@ -19,7 +20,7 @@ class StackContext:
 
     `decisions` says what is imported (section 5 of the design); `own` lists kinds of adopted things
     that destroy may delete; `force_delete` gives up retention; `exclusive` takes off roles what is not the
-    profile's. `aws_profile` goes into kubeconfigs.
+    profile's. `aws_profile` goes into kubeconfigs. `kept` guards what the state keeps against replacement.
     """
 
     names: Names
@@ -31,6 +32,7 @@ class StackContext:
     own: frozenset[str] = frozenset()
     force_delete: bool = False
     exclusive: bool = False
+    kept: KeptResources | None = None
 
 
 class Component(pulumi.ComponentResource):
@@ -70,13 +72,15 @@ class Component(pulumi.ComponentResource):
         `retained` marks what stays in the account when the stack is destroyed. What was adopted stays
         as well, unless the profile owns its kind. `force_delete` overrides both.
         """
-        decision = self.context.decisions.get((type_token, self.logical_name(child)))
+        key = (type_token, self.logical_name(child))
+        decision = self.context.decisions.get(key)
         keep = retained or self._is_adopted_and_not_owned(decision)
         return pulumi.ResourceOptions(
             parent=self,
             depends_on=list(depends_on) if depends_on else None,
             import_=decision.import_id if decision and decision.action is Action.IMPORT else None,
             retain_on_delete=True if keep and not self.context.force_delete else None,
+            hooks=self.context.kept.binding(key) if self.context.kept else None,
             **options,
         )
 

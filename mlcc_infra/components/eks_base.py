@@ -238,6 +238,7 @@ class EksBase(Component):
                 pulumi.ResourceOptions(
                     import_=options.import_ if importing else None,
                     retain_on_delete=options.retain_on_delete,
+                    hooks=options.hooks,
                 ),
             ),
         )

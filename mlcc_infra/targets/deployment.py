@@ -24,6 +24,7 @@ from mlcc_infra.account.decisions import (
     Decisions,
     Fact,
     Presence,
+    Recorded,
     ResourceKey,
     Wanted,
     decide_all,
@@ -36,6 +37,7 @@ from mlcc_infra.account.session import AccountSession
 from mlcc_infra.account.stack_failure import watch_creation
 from mlcc_infra.account.under_way import wait_until_at_rest
 from mlcc_infra.components.base import StackContext
+from mlcc_infra.components.kept import KeptResources, kept_resources
 from mlcc_infra.errors import UserError
 from mlcc_infra.profile import KINDS, Profile, load_profile
 from mlcc_infra.targets import hyperpod_eks_plan, operator_only_plan, vanilla_eks_plan
@@ -238,6 +240,7 @@ def deploy(profile: Profile) -> None:
         own=frozenset(profile.own),
         force_delete=profile.force_delete,
         exclusive=profile.exclusive,
+        kept=None if profile.force_delete else KeptResources(_kept(plan), stack=profile.stack),
     )
     provider = aws.Provider(
         AWS_PROVIDER_NAME,
@@ -297,6 +300,10 @@ def _plan_at_rest(profile: Profile) -> DeploymentPlan:
 
 def _is_absent(plan: DeploymentPlan, key: ResourceKey) -> bool:
     return key not in plan.facts or plan.facts[key].presence is Presence.ABSENT
+
+
+def _kept(plan: DeploymentPlan) -> dict[ResourceKey, Recorded]:
+    return kept_resources(plan.survey.recorded.resources, plan.facts, plan.decisions)
 
 
 def _watch_stack(survey: Survey, *, besides: str | None) -> None:
