@@ -8,8 +8,9 @@ CreateAccessEntry and AssociateAccessPolicy).
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from botocore.exceptions import ClientError
@@ -22,6 +23,11 @@ from mlcc_infra.account.session import AccountSession
 # A principal made seconds ago is unknown to EKS for a while (IAM user guide, eventual consistency).
 NEW_PRINCIPAL_SECONDS = 60.0
 RETRY_INTERVAL_SECONDS = 5.0
+STANDARD = "STANDARD"
+# No entry, no such principal, or the caller may not look: nothing is known to be stale.
+_UNTOLD = ("ResourceNotFoundException", "NoSuchEntity", "AccessDenied", "AccessDeniedException")
+
+Say = Callable[[str], None]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,11 +44,79 @@ def admin_policy_arn(partition: str) -> str:
     return f"arn:{partition}:eks::aws:cluster-access-policy/AmazonEKSClusterAdminPolicy"
 
 
+def stale_entry(session: AccountSession, cluster: str, principal: str) -> dict[str, Any] | None:
+    """The entry of a principal that was deleted and made again since: it lets nobody in any more.
+
+    EKS keeps the principal's unique id with the entry and does not show it (EKS API reference, AccessEntry),
+    but an entry that is older than its principal was made for another one. None for an entry that works, for
+    none at all, and where IAM does not tell.
+    """
+    try:
+        entry: dict[str, Any] = session.client("eks").describe_access_entry(
+            clusterName=cluster, principalArn=principal
+        )["accessEntry"]
+        made = _made_at(session, principal)
+    except ClientError as error:
+        if error_code(error) in _UNTOLD:
+            return None
+        raise
+    return entry if made is not None and made > entry["createdAt"] else None
+
+
+def _made_at(session: AccountSession, principal: str) -> datetime | None:
+    kind, _, path = principal.rpartition(":")[2].partition("/")
+    name = path.rpartition("/")[2]
+    iam = session.client("iam")
+    made: datetime | None = None
+    if kind == "role":
+        made = iam.get_role(RoleName=name)["Role"]["CreateDate"]
+    elif kind == "user":
+        made = iam.get_user(UserName=name)["User"]["CreateDate"]
+    return made
+
+
+def renew_entry(session: AccountSession, cluster: str, entry: Mapping[str, Any], say: Say) -> None:
+    """Make an entry again for the principal of now, with the groups, tags and policies that it had."""
+    eks, principal = session.client("eks"), entry["principalArn"]
+    pages = eks.get_paginator("list_associated_access_policies").paginate(
+        clusterName=cluster, principalArn=principal
+    )
+    policies = [item for page in pages for item in page["associatedAccessPolicies"]]
+    say(f"{principal} was deleted and made again: its access entry in {cluster} is made again for it")
+    eks.delete_access_entry(clusterName=cluster, principalArn=principal)
+    more: dict[str, Any] = {"type": entry["type"]}
+    if entry["type"] == STANDARD:  # of the others EKS sets these itself
+        more |= {"username": entry["username"], "kubernetesGroups": entry.get("kubernetesGroups") or []}
+    _create_entry(session, cluster, principal, entry.get("tags") or {}, **more)
+    for policy in policies:
+        eks.associate_access_policy(
+            clusterName=cluster,
+            principalArn=principal,
+            policyArn=policy["policyArn"],
+            accessScope=policy["accessScope"],
+        )
+
+
+def renew_stale_entries(
+    session: AccountSession, cluster: str, principals: Iterable[str], say: Say
+) -> list[str]:
+    """Renew the entries that services made for principals which were made again since; those renewed."""
+    stale = {principal: stale_entry(session, cluster, principal) for principal in principals}
+    for entry in stale.values():
+        if entry is not None:
+            renew_entry(session, cluster, entry, say)
+    return [principal for principal, entry in stale.items() if entry is not None]
+
+
 def present_admins(
     session: AccountSession, cluster: str, policy_arn: str, principals: Sequence[str]
 ) -> list[str]:
     """Those of the principals that are cluster-admin now. Empty when the cluster is gone."""
-    return [arn for arn in principals if _is_associated(session, cluster, policy_arn, arn)]
+    return [
+        arn
+        for arn in principals
+        if _is_associated(session, cluster, policy_arn, arn) and not stale_entry(session, cluster, arn)
+    ]
 
 
 def _is_associated(session: AccountSession, cluster: str, policy_arn: str, principal: str) -> bool:
@@ -66,13 +140,16 @@ def ensure_admin(
     principal: str,
     tags: Mapping[str, str],
     before: Ensured | None = None,
+    say: Say = print,
 ) -> Ensured:
     """Make a principal cluster-admin, taking over what is there.
 
     `before` is what an earlier run made, so that a repaired entry stays ours. Raises `ClientError`
     with EKS's words when the principal is not one.
     """
-    made_entry = _create_entry(session, cluster, principal, tags)
+    made_entry = _create_entry(session, cluster, principal, tags, type=STANDARD)
+    if not made_entry:
+        renew_stale_entries(session, cluster, [principal], say)
     made_association = False
     if not _is_associated(session, cluster, policy_arn, principal):
         session.client("eks").associate_access_policy(
@@ -89,13 +166,15 @@ def ensure_admin(
     )
 
 
-def _create_entry(session: AccountSession, cluster: str, principal: str, tags: Mapping[str, str]) -> bool:
+def _create_entry(
+    session: AccountSession, cluster: str, principal: str, tags: Mapping[str, str], **more: Any
+) -> bool:
+    if tags:  # EKS refuses an empty set
+        more["tags"] = dict(tags)
     deadline = clock.Deadline(NEW_PRINCIPAL_SECONDS)
     while True:
         try:
-            session.client("eks").create_access_entry(
-                clusterName=cluster, principalArn=principal, type="STANDARD", tags=dict(tags)
-            )
+            session.client("eks").create_access_entry(clusterName=cluster, principalArn=principal, **more)
         except ClientError as error:
             if error_code(error) == "ResourceInUseException":
                 return False

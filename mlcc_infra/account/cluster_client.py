@@ -1,7 +1,8 @@
 """One EKS cluster's Kubernetes API, as `aws eks get-token` would open it.
 
-For whatever asks a cluster directly: nodes, logs, custom resources. Answers are plain JSON, so that kinds
-which no client library knows are read and deleted like all others.
+For whatever asks a cluster directly: nodes, logs, custom resources, Helm's Secrets. Requests are plain HTTP
+and answers plain JSON: kinds that no client library knows are read and deleted like all others, and importing
+Kubernetes' client, with a class for each kind, costs more than a second of every run.
 """
 
 from __future__ import annotations
@@ -9,13 +10,16 @@ from __future__ import annotations
 import base64
 import contextlib
 import json
-import os
-import tempfile
+import ssl
 from collections.abc import Iterator, Mapping
 from typing import Any
+from urllib.parse import urlencode, urlsplit
+from urllib.request import getproxies_environment, proxy_bypass_environment
 
+import urllib3
 from botocore.exceptions import ClientError
 from botocore.signers import RequestSigner
+from urllib3.exceptions import HTTPError
 
 from mlcc_infra.account.reader import error_code
 from mlcc_infra.account.session import AccountSession
@@ -23,6 +27,7 @@ from mlcc_infra.account.session import AccountSession
 REQUEST_SECONDS = 20.0
 TOKEN_PREFIX = "k8s-aws-v1."
 TOKEN_SECONDS = 60
+_FIRST_REFUSAL = 400
 
 
 class ClusterGoneError(Exception):
@@ -44,8 +49,10 @@ class ClusterRefusedError(Exception):
 class ClusterApi:
     """Calls on a cluster's API. Paths as Kubernetes documents them: `/api/v1/nodes`."""
 
-    def __init__(self, client: Any) -> None:
-        self._client = client
+    def __init__(self, pool: urllib3.PoolManager, endpoint: str, token: str) -> None:
+        self._pool = pool
+        self._endpoint = endpoint
+        self._token = token
 
     def get(self, path: str, **query: str) -> Any:
         """The decoded answer."""
@@ -77,36 +84,33 @@ class ClusterApi:
         return json.loads(self._call("POST", path, {}, obj))
 
     def _call(self, method: str, path: str, query: Mapping[str, str], body: Any = None) -> bytes:
-        from kubernetes.client.exceptions import ApiException
-        from urllib3.exceptions import HTTPError
-
         try:
-            answer = self._client.call_api(
-                path,
+            answer = self._pool.request(
                 method,
-                query_params=list(query.items()),
-                header_params={"Accept": "application/json, */*", "Content-Type": "application/json"},
-                body=body,
-                auth_settings=["BearerToken"],
-                _return_http_data_only=True,
-                _preload_content=False,
-                _request_timeout=REQUEST_SECONDS,
+                f"{self._endpoint}{path}{f'?{urlencode(query)}' if query else ''}",
+                body=None if body is None else json.dumps(body),
+                headers={
+                    "Accept": "application/json, */*",
+                    "Content-Type": "application/json",
+                    "Authorization": f"Bearer {self._token}",
+                },
+                timeout=REQUEST_SECONDS,
+                retries=False,
             )
-        except ApiException as error:
-            raise ClusterRefusedError(int(error.status or 0), _words(error)) from error
         except (HTTPError, OSError) as error:
             raise ClusterUnreachableError(f"the cluster's endpoint could not be reached: {error}") from error
-        data: bytes = answer.data
-        return data
+        if answer.status >= _FIRST_REFUSAL:
+            raise ClusterRefusedError(answer.status, _words(answer))
+        return answer.data
 
 
-def _words(error: Any) -> str:
+def _words(answer: urllib3.BaseHTTPResponse) -> str:
     """Kubernetes' own message where the body is a Status, else HTTP's reason."""
+    said = f"the cluster answered {answer.status} {answer.reason}"
     try:
-        message = json.loads(error.body)["message"]
+        return f"{said}: {json.loads(answer.data)['message']}"
     except (TypeError, ValueError, KeyError):
-        return f"the cluster answered {error.status} {error.reason}"
-    return f"the cluster answered {error.status} {error.reason}: {message}"
+        return said
 
 
 def describe(session: AccountSession, name: str) -> dict[str, Any]:
@@ -154,20 +158,18 @@ def connect(session: AccountSession, cluster: Mapping[str, Any]) -> Iterator[Clu
 
     Raises `ClusterUnreachableError` for a cluster that has no endpoint yet.
     """
-    import kubernetes.client
-
     authority = (cluster.get("certificateAuthority") or {}).get("data")
-    if not cluster.get("endpoint") or not authority:
+    endpoint = cluster.get("endpoint")
+    if not endpoint or not authority:
         raise ClusterUnreachableError(f"the cluster {cluster['name']} is {cluster['status']}: no endpoint")
-    with tempfile.NamedTemporaryFile(suffix=".pem") as file:
-        file.write(base64.b64decode(authority))
-        file.flush()
-        configuration: Any = kubernetes.client.Configuration()
-        configuration.host = cluster["endpoint"]
-        configuration.ssl_ca_cert = file.name
-        configuration.api_key = {"authorization": f"Bearer {cluster_token(session, cluster['name'])}"}
-        configuration.retries = False
-        # The client reads the proxy from the environment and then forgets which hosts go without one.
-        configuration.no_proxy = os.environ.get("NO_PROXY") or os.environ.get("no_proxy")
-        with kubernetes.client.ApiClient(configuration) as client:
-            yield ClusterApi(client)
+    trust = ssl.create_default_context(cadata=base64.b64decode(authority).decode())
+    with _pool(endpoint, trust) as pool:
+        yield ClusterApi(pool, endpoint, cluster_token(session, cluster["name"]))
+
+
+def _pool(endpoint: str, trust: ssl.SSLContext) -> urllib3.PoolManager:
+    """Connections to an endpoint, by the proxy of the environment unless NO_PROXY spares its host."""
+    proxy = getproxies_environment().get("https")
+    if proxy and not proxy_bypass_environment(urlsplit(endpoint).hostname or ""):
+        return urllib3.ProxyManager(proxy, ssl_context=trust)
+    return urllib3.PoolManager(ssl_context=trust)

@@ -10,7 +10,6 @@ A cluster that exists and does not answer is another matter: nothing is dropped,
 from __future__ import annotations
 
 import json
-import subprocess
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -21,12 +20,10 @@ from mlcc_infra.account import cluster_client
 from mlcc_infra.account.reader import error_code
 from mlcc_infra.account.recorded_state import index_export
 from mlcc_infra.account.session import AccountSession
+from mlcc_infra.account.state_transfer import export_state, import_state
 from mlcc_infra.errors import UserError
 
 KUBERNETES_PROVIDER = "pulumi:providers:kubernetes"
-
-RunPulumi = Callable[..., subprocess.CompletedProcess[str]]
-"""Runs a pulumi command with the arguments given, `input` on its standard input, its output as text."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -143,7 +140,7 @@ def why_silent(session: AccountSession, cluster: ClusterInState) -> str | None:
     return None
 
 
-def drop_in_cluster_state(stack: str, run: RunPulumi, session_of: Callable[[str], AccountSession]) -> Dropped:
+def drop_in_cluster_state(stack: str, session_of: Callable[[str], AccountSession]) -> Dropped:
     """Drop from a stack's state what lies in clusters that EKS says are gone; safe to call at any time.
 
     `session_of` gives the session of a region. Nothing is written while every cluster exists. Raises
@@ -151,12 +148,12 @@ def drop_in_cluster_state(stack: str, run: RunPulumi, session_of: Callable[[str]
     credentials are for another account than the state's (there every cluster would seem gone), and when the
     state cannot be read or written.
     """
-    export = _exported(stack, run)
+    export = export_state(stack)
     clusters = clusters_in_state(export)
     account = index_export(export).account
     because, urns = _judged(clusters, account, session_of)
     if urns:
-        _imported(stack, run, without(export, urns))
+        import_state(stack, without(export, urns))
     return Dropped(because=because, resources=tuple(urns))
 
 
@@ -199,24 +196,4 @@ def _guard(session: AccountSession, account: str | None) -> None:
         raise UserError(
             f"This stack belongs to account {account}; the credentials are for {found}.",
             remedy="Set mlcc:awsProfile, or log in to the right account.",
-        )
-
-
-def _exported(stack: str, run: RunPulumi) -> dict[str, Any]:
-    done = run("stack", "export", "--stack", stack)
-    if done.returncode != 0:
-        raise UserError(
-            f"The state of {stack} could not be read: {done.stderr.strip() or done.stdout.strip()}",
-            remedy=f"Run `pulumi stack export --stack {stack}` and mend what it reports.",
-        )
-    export: dict[str, Any] = json.loads(done.stdout)
-    return export
-
-
-def _imported(stack: str, run: RunPulumi, export: Mapping[str, Any]) -> None:
-    done = run("stack", "import", "--stack", stack, input=json.dumps(export))
-    if done.returncode != 0:
-        raise UserError(
-            f"The state of {stack} could not be written: {done.stderr.strip() or done.stdout.strip()}",
-            remedy=f"A lock is shown and lifted by `mlcc-infra recover {stack}`; nothing was changed.",
         )

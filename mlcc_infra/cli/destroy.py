@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from mlcc_infra.cli.errors import CommandError
 from mlcc_infra.cli.exit_codes import ExitCode
-from mlcc_infra.cli.processes import pulumi_command, run_pulumi, run_to_end
+from mlcc_infra.cli.processes import pulumi_command, run_to_end
 from mlcc_infra.cli.stack_argument import StackName, profile_of
 
 if TYPE_CHECKING:
@@ -29,8 +30,9 @@ def destroy(
     profile = profile_of(stack)
     if profile.force_delete:
         _say_foreign(profile)
-    _drop_what_died(profile)
     pulumi_cli, environment = pulumi_command()
+    os.environ.update(environment)  # whatever else runs `pulumi` finds the same
+    _drop_what_died(profile)
     command = [pulumi_cli, "destroy", "--stack", stack, *(["--yes"] if yes else [])]
     code = run_to_end(command, environment)
     if code != 0:
@@ -98,7 +100,6 @@ def _drop_what_died(profile: Profile) -> None:
 
     dropped = drop_in_cluster_state(
         profile.stack,
-        run_pulumi,
         lambda region: AccountSession(region=region, aws_profile=profile.aws_profile),
     )
     if dropped.resources:

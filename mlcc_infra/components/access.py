@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, final
+from typing import TYPE_CHECKING, Any, final
 
 import pulumi
 from pulumi import dynamic
@@ -18,6 +18,9 @@ from mlcc_infra.account.cluster_access import Ensured
 from mlcc_infra.components.dynamic_provider import guarded_session, one_message, progress
 from mlcc_infra.tagging import TAG_STACK
 
+if TYPE_CHECKING:
+    from pulumi_aws import iam  # costs the plugin of dynamic resources a second
+
 
 @final
 @dataclass(frozen=True, kw_only=True)
@@ -26,7 +29,8 @@ class AccessArgs:
 
     `admins` are ARNs of IAM roles or users as IAM spells them (paths included). `cluster_identity`
     changes when the cluster is made anew under the same name (its OIDC issuer does): then all
-    entries are ensured again. `account` guards every call.
+    entries are ensured again. `account` guards every call. `node_roles` are the roles that nodes have:
+    services make their entries, which work no more when a role was made again.
     """
 
     cluster_name: pulumi.Input[str]
@@ -35,12 +39,17 @@ class AccessArgs:
     region: str
     admins: Sequence[str]
     tags: Mapping[str, str]
+    node_roles: Sequence[iam.Role] = ()
     partition: str = "aws"
     aws_profile: str | None = None
 
 
 def _before(props: Mapping[str, Any]) -> dict[str, Ensured]:
     return {entry["principal_arn"]: Ensured(**entry) for entry in props.get("entries", [])}
+
+
+def _node_roles(props: Mapping[str, Any]) -> list[str]:
+    return [role["arn"] for role in props.get("node_roles") or []]
 
 
 class AccessProvider(dynamic.ResourceProvider):
@@ -82,13 +91,18 @@ class AccessProvider(dynamic.ResourceProvider):
             return dynamic.ReadResult(id_="", outs={})
         policy = cluster_access.admin_policy_arn(props["partition"])
         present = cluster_access.present_admins(session, props["cluster_name"], policy, props["admins"])
-        return dynamic.ReadResult(id_=id_, outs={**props, "present": present})
+        stale = [
+            role
+            for role in _node_roles(props)
+            if cluster_access.stale_entry(session, props["cluster_name"], role)
+        ]
+        return dynamic.ReadResult(id_=id_, outs={**props, "present": present, "stale": stale})
 
     def diff(self, _id: str, _olds: dict[str, Any], _news: dict[str, Any]) -> dynamic.DiffResult:
         """A change of the wanted admins or the cluster, or an admin who is gone from the cluster."""
-        compared = ("cluster_identity", "admins", "tags", "aws_profile")
+        compared = ("cluster_identity", "admins", "tags", "node_roles", "aws_profile")
         missing = set(_news["admins"]) - set(_olds.get("present", []))
-        changed = missing or any(_olds.get(key) != _news.get(key) for key in compared)
+        changed = missing or _olds.get("stale") or any(_olds.get(key) != _news.get(key) for key in compared)
         replaces = [key for key in ("cluster_name", "account", "region") if _olds.get(key) != _news.get(key)]
         return dynamic.DiffResult(
             changes=bool(changed or replaces), replaces=replaces, delete_before_replace=True
@@ -108,16 +122,18 @@ class AccessProvider(dynamic.ResourceProvider):
         policy = cluster_access.admin_policy_arn(props["partition"])
         entries = [
             cluster_access.ensure_admin(
-                session, cluster, policy, principal, props["tags"], before.get(principal)
+                session, cluster, policy, principal, props["tags"], before.get(principal), progress
             )
             for principal in props["admins"]
         ]
+        cluster_access.renew_stale_entries(session, cluster, _node_roles(props), progress)
         described = session.client("eks").describe_cluster(name=cluster)["cluster"]
         reason = cluster_access.verify_caller_is_admin(session, described)
         return {
             **props,
             "entries": [asdict(entry) for entry in entries],
             "present": list(props["admins"]),
+            "stale": [],
             "unverified_reason": reason or "",
         }
 
@@ -125,12 +141,14 @@ class AccessProvider(dynamic.ResourceProvider):
 class Access(dynamic.Resource, module="eks", name="Access"):
     """Cluster-admin access of the profile's admins, ensured and verified.
 
-    Outputs: `entries` (what was made for whom), `present` (the admins found at the last look) and
-    `unverified_reason`, empty when the cluster itself confirmed the caller's rights.
+    Outputs: `entries` (what was made for whom), `present` (the admins found at the last look), `stale` (node
+    roles whose entries work no more) and `unverified_reason`, empty when the cluster itself confirmed the
+    caller's rights.
     """
 
     entries: pulumi.Output[list[dict[str, Any]]]
     present: pulumi.Output[list[str]]
+    stale: pulumi.Output[list[str]]
     unverified_reason: pulumi.Output[str]
 
     def __init__(self, name: str, args: AccessArgs, *, opts: pulumi.ResourceOptions | None = None) -> None:
@@ -141,10 +159,13 @@ class Access(dynamic.Resource, module="eks", name="Access"):
             "region": args.region,
             "admins": list(args.admins),
             "tags": dict(args.tags),
+            # With the unique ids, which change when a role is made again.
+            "node_roles": [{"arn": role.arn, "unique_id": role.unique_id} for role in args.node_roles],
             "partition": args.partition,
             "aws_profile": args.aws_profile,
             "entries": None,
             "present": None,
+            "stale": None,
             "unverified_reason": None,
         }
         super().__init__(AccessProvider(), name, props, opts)

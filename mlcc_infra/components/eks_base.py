@@ -339,6 +339,7 @@ class EksBase(Component):
                 aws_profile=self.context.aws_profile,
                 admins=self._args.admins,
                 tags=self.tags(ACCESS, "access", name=False),
+                node_roles=[role for role in (self._args.node_role, self._args.fargate_role) if role],
             ),
             opts=pulumi.ResourceOptions(parent=self, depends_on=[cluster]),
         )

@@ -51,6 +51,13 @@ def principal_of(account: RehearsedAccount, access_key_id: str) -> str | None:
     return None
 
 
+def unique_id(account: RehearsedAccount, arn: str) -> str | None:
+    """The unique id (`AROA…`, `AIDA…`) of the role or user that has an ARN now; None when nobody has it."""
+    iam = iam_backends[account.account_id][account.partition]
+    entities: list[Any] = [*iam.get_roles(), *iam.users.values()]
+    return next((str(entity.id) for entity in entities if entity.arn == arn), None)
+
+
 def unknown_credentials(service: str) -> AwsError:
     """What a service answers to an access key that nobody has."""
     law = laws.UNKNOWN_CREDENTIALS

@@ -248,6 +248,12 @@ ENTRY_EXISTS = _law(
     "A principal has one access entry in a cluster; a second is refused with 409.",
     "terraform-aws-modules/terraform-aws-eks#2968; field report C1",
 )
+ENTRY_OF_A_REMADE_PRINCIPAL = _law(
+    "eks-access-entry-of-a-remade-principal",
+    "An access entry works for the principal it was made for: one that was deleted and made again under the "
+    "same ARN has another id, and the entry lets it in no more.",
+    "Amazon EKS API reference, AccessEntry, principalArn",
+)
 AUTHENTICATION_MODE = _law(
     "eks-authentication-mode",
     "Access entries need authentication mode API or API_AND_CONFIG_MAP.",

@@ -78,12 +78,16 @@ def play_life(
     environment: Mapping[str, str] | None = None,
     *,
     speed: float = SPEED,
+    name: str | None = None,
 ) -> Life:
-    """Play a script of tests/engine/scripts in a rehearsal, unless another worker has."""
+    """Play a script of tests/engine/scripts in a rehearsal, unless another worker has.
+
+    `name` tells lives of one script apart.
+    """
     root = factory.getbasetemp()
     if "PYTEST_XDIST_WORKER" in os.environ:
         root = root.parent
-    folder = root / f"life-{script}"
+    folder = root / f"life-{name or script}"
     folder.mkdir(exist_ok=True)
     finished = folder / "finished.json"
     with (folder / "lock").open("w") as lock:

@@ -9,7 +9,7 @@ import yaml
 
 from mlcc_rehearsal.cloud.eks.models import AccessEntry, Cluster, EksBackend
 from mlcc_rehearsal.cloud.iam.roles import name_in_arn, role_of_session
-from mlcc_rehearsal.cloud.identities import principal_of
+from mlcc_rehearsal.cloud.identities import principal_of, unique_id
 
 if TYPE_CHECKING:
     from mlcc_rehearsal.kubernetes_api import Caller
@@ -52,10 +52,16 @@ def make_entry(
             "tags": dict(tags or {}),
             "username": username or default_username(principal, kind),
             "type": kind,
-        }
+        },
+        principal_id=unique_id(eks.account, principal),
     )
     cluster.access_entries[principal] = entry
     return entry
+
+
+def _is_for(eks: EksBackend, entry: AccessEntry) -> bool:
+    """Whether its principal is still the one it was made for: "eks-access-entry-of-a-remade-principal"."""
+    return entry.principal_id in (None, unique_id(eks.account, entry.description["principalArn"]))
 
 
 def default_username(principal: str, kind: str) -> str:
@@ -119,6 +125,8 @@ def authenticate(eks: EksBackend, cluster: Cluster, access_key_id: str) -> Calle
             return None
         role = role_of_session(eks.account, principal)
         entry = cluster.access_entries.get(role) or cluster.access_entries.get(principal)
+        if entry is not None and not _is_for(eks, entry):
+            entry = None
         if entry is not None and cluster.authentication_mode != "CONFIG_MAP":
             username = entry.description["username"].replace("{{SessionName}}", principal.rsplit("/", 1)[-1])
             policies = [

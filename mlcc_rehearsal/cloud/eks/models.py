@@ -19,10 +19,14 @@ if TYPE_CHECKING:
 
 @dataclass
 class AccessEntry:
-    """An access entry and the policies associated with it, by policy ARN."""
+    """An access entry and the policies associated with it, by policy ARN.
+
+    :ivar principal_id: the unique id that its principal had when it was made; None for another account's.
+    """
 
     description: dict[str, Any]
     policies: dict[str, dict[str, Any]] = field(default_factory=dict)
+    principal_id: str | None = None
 
 
 @dataclass

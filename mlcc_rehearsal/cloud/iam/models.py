@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import datetime
 import json
 import re
 from functools import lru_cache
@@ -91,6 +92,10 @@ class RehearsedIAMBackend(IAMBackend):
             max_session_duration,
             linked_service,
         )
+        account = find_account(self.account_id)
+        if account is not None:
+            # Naive, in UTC, as moto has it.
+            role.create_date = account.clock.timestamp().astimezone(datetime.UTC).replace(tzinfo=None)
         setattr(role, PREVIOUS_TRUST, None)
         self._propagate(role.arn)
         return role

@@ -15,8 +15,10 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[3]))
 
+from mlcc_infra.account.dead_cluster_state import drop_in_cluster_state
+from mlcc_infra.account.session import AccountSession
 from tests.engine.account_listing import list_account
-from tests.engine.scripts.hyperpod_acts import Play
+from tests.engine.scripts.hyperpod_acts import REGION, Play
 from tests.engine.scripts.operator_life import use_their_cluster
 from tests.engine.scripts.out_of_band import CLUSTER, Resource, choose, closed, delete, resources
 
@@ -50,6 +52,13 @@ def lose_cluster(play: Play) -> None:
     delete_some(play, "cluster deleted", gone)
 
 
+def drop_what_died(play: Play) -> None:
+    """Drop from the state what was in a cluster that is gone."""
+    session = AccountSession(region=REGION)
+    dropped = drop_in_cluster_state(play.stack, lambda _region: session)
+    play.note("dropped", {"because": dropped.because, "resources": dropped.resources})
+
+
 def main() -> None:
     stack = os.environ["MLCC_LOST_STACK"]
     seeds = [int(seed) for seed in os.environ["MLCC_LOST_SEEDS"].split()]
@@ -72,7 +81,7 @@ def main() -> None:
         if os.environ.get("MLCC_LOST_CLUSTER"):
             lose_cluster(play)
             play.up("without a cluster")
-            play.ours("recover", "recover")
+            drop_what_died(play)
             play.up("cluster made again")
         replace_something(play)
         play.up("replaced")
@@ -82,6 +91,7 @@ def main() -> None:
             play.later("destroy")
         else:
             play.destroy("destroy")
+        play.ours("orphans", "orphans")
 
 
 if __name__ == "__main__":

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import subprocess
 from typing import Any
 
 import pytest
 from botocore.exceptions import ClientError
 
+from mlcc_infra.account import dead_cluster_state
 from mlcc_infra.account.dead_cluster_state import (
     Dropped,
     clusters_in_state,
@@ -69,17 +69,29 @@ def exported(endpoint: str, **provider: Any) -> dict[str, Any]:
 
 
 class Pulumi:
-    """A `pulumi` that has one state."""
+    """A backend that has one state."""
 
-    def __init__(self, export: dict[str, Any]) -> None:
-        self.export = export
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.export: dict[str, Any] = {}
         self.written: dict[str, Any] | None = None
+        monkeypatch.setattr(dead_cluster_state, "export_state", self._export)
+        monkeypatch.setattr(dead_cluster_state, "import_state", self._import)
 
-    def __call__(self, *arguments: str, input: str | None = None) -> subprocess.CompletedProcess[str]:
-        assert arguments[2:] == ("--stack", STACK)
-        if arguments[1] == "import":
-            self.written = json.loads(input or "")
-        return subprocess.CompletedProcess(arguments, 0, json.dumps(self.export), "")
+    def has(self, export: dict[str, Any]) -> None:
+        self.export = export
+
+    def _export(self, stack: str) -> dict[str, Any]:
+        assert stack == STACK
+        return self.export
+
+    def _import(self, stack: str, export: dict[str, Any]) -> None:
+        assert stack == STACK
+        self.written = export
+
+
+@pytest.fixture
+def pulumi(monkeypatch: pytest.MonkeyPatch) -> Pulumi:
+    return Pulumi(monkeypatch)
 
 
 class Sts:
@@ -98,9 +110,9 @@ class Caller(Session):
         return Sts(self.account)
 
 
-def drop(pulumi: Pulumi, eks: Any, account: str = ACCOUNT) -> Dropped:
+def drop(eks: Any, account: str = ACCOUNT) -> Dropped:
     session: Any = Caller(account, eks=eks)
-    return drop_in_cluster_state(STACK, pulumi, lambda _region: session)
+    return drop_in_cluster_state(STACK, lambda _region: session)
 
 
 def test_the_clusters_of_a_state_are_read_from_its_kubeconfigs() -> None:
@@ -121,36 +133,36 @@ def test_nothing_that_stays_names_what_goes() -> None:
     assert left[2]["dependencies"] == [AWS]
 
 
-def test_what_was_in_a_cluster_that_is_gone_is_dropped() -> None:
-    pulumi = Pulumi(exported("https://one"))
-    dropped = drop(pulumi, Eks(None))
+def test_what_was_in_a_cluster_that_is_gone_is_dropped(pulumi: Pulumi) -> None:
+    pulumi.has(exported("https://one"))
+    dropped = drop(Eks(None))
     assert dropped.resources == (RELEASE,)
     assert dropped.because == ("There is no EKS cluster demo in us-west-2",)
     assert pulumi.written == without(pulumi.export, [RELEASE])
 
 
 def test_a_cluster_made_anew_under_the_same_name_has_nothing_of_the_old_one(
-    kubernetes_api: KubernetesApi,
+    kubernetes_api: KubernetesApi, pulumi: Pulumi
 ) -> None:
-    pulumi = Pulumi(exported("https://old"))
-    dropped = drop(pulumi, Eks(eks_cluster(kubernetes_api)))
+    pulumi.has(exported("https://old"))
+    dropped = drop(Eks(eks_cluster(kubernetes_api)))
     assert dropped.resources == (RELEASE,)
     assert dropped.because == ("The EKS cluster demo was made anew",)
 
 
-def test_nothing_is_written_while_the_cluster_answers(kubernetes_api: KubernetesApi) -> None:
-    pulumi = Pulumi(exported(kubernetes_api.endpoint))
-    assert drop(pulumi, Eks(eks_cluster(kubernetes_api))) == Dropped()
+def test_nothing_is_written_while_the_cluster_answers(kubernetes_api: KubernetesApi, pulumi: Pulumi) -> None:
+    pulumi.has(exported(kubernetes_api.endpoint))
+    assert drop(Eks(eks_cluster(kubernetes_api))) == Dropped()
     assert pulumi.written is None
 
 
 def test_a_cluster_that_exists_and_does_not_answer_stops_with_the_way_out(
-    kubernetes_api: KubernetesApi,
+    kubernetes_api: KubernetesApi, pulumi: Pulumi
 ) -> None:
     silent = {**eks_cluster(kubernetes_api), "endpoint": "https://127.0.0.1:1"}
-    pulumi = Pulumi(exported("https://127.0.0.1:1"))
+    pulumi.has(exported("https://127.0.0.1:1"))
     with pytest.raises(UserError, match="exists but cannot be asked") as refused:
-        drop(pulumi, Eks(silent))
+        drop(Eks(silent))
     assert "pulumi state delete" in refused.value.remedy
     assert RELEASE in refused.value.remedy
     assert pulumi.written is None
@@ -161,15 +173,15 @@ class Denied:
         raise ClientError({"Error": {"Code": "AccessDeniedException", "Message": "no"}}, "DescribeCluster")
 
 
-def test_denied_is_not_gone() -> None:
-    pulumi = Pulumi(exported("https://one"))
+def test_denied_is_not_gone(pulumi: Pulumi) -> None:
+    pulumi.has(exported("https://one"))
     with pytest.raises(UserError, match=r"demo still exists could not be read: AccessDeniedException"):
-        drop(pulumi, Denied())
+        drop(Denied())
     assert pulumi.written is None
 
 
-def test_in_another_account_every_cluster_would_seem_gone() -> None:
-    pulumi = Pulumi(exported("https://one"))
+def test_in_another_account_every_cluster_would_seem_gone(pulumi: Pulumi) -> None:
+    pulumi.has(exported("https://one"))
     with pytest.raises(UserError, match="belongs to account 123456789012; the credentials are for 999"):
-        drop(pulumi, Eks(None), account="999999999999")
+        drop(Eks(None), account="999999999999")
     assert pulumi.written is None

@@ -165,7 +165,10 @@ facts = st.one_of(
         stack=st.sampled_from([None, "stack"]),
     ),
 )
-recorded = st.sampled_from([None, Recorded(id="id"), Recorded(id="id", origin=Origin.ADOPTED)])
+recorded = st.one_of(
+    st.none(),
+    st.builds(Recorded, id=st.just("id"), origin=st.sampled_from([None, *Origin]), retained=st.booleans()),
+)
 cases = st.builds(
     lambda wanted, fact, known, mode: (fact, known, mode, decide(wanted, fact, known, mode)),
     st.sampled_from([ROLE, VPC]),
@@ -206,6 +209,47 @@ def test_unknown_never_becomes_a_creation_where_existence_is_required_and_never_
             assert decision.action is Action.REFUSE
         elif decision.action is Action.CREATE:
             assert decision.warning
+
+
+@given(cases)
+def test_a_decision_to_create_is_made_only_about_what_neither_state_nor_account_has(
+    case: tuple[Fact, Recorded | None, AdoptMode, Decision],
+) -> None:
+    fact, known, mode, decision = case
+    if decision.action is Action.CREATE:
+        assert known is None
+        assert fact.presence is not Presence.PRESENT
+        assert mode is not AdoptMode.REQUIRED
+
+
+@given(cases)
+def test_unknown_never_leads_to_a_deletion(
+    case: tuple[Fact, Recorded | None, AdoptMode, Decision],
+) -> None:
+    """A deletion follows from an import of another id, and from an origin that gives up retention."""
+    fact, known, _, decision = case
+    if fact.presence is Presence.UNKNOWN and known is not None:
+        assert (decision.action, decision.import_id) == (Action.KEEP, None)
+        if known.origin is Origin.ADOPTED or (known.retained and known.origin is None):
+            assert decision.origin is Origin.ADOPTED
+
+
+def test_an_adopted_thing_without_tags_of_its_own_stays_adopted_when_the_read_is_denied() -> None:
+    attachment = Recorded(id="role-2026", retained=True)
+    assert decide(ROLE, DENIED, attachment, AdoptMode.AUTO).origin is Origin.ADOPTED
+    assert decide(ROLE, DENIED, Recorded(id="role-2026"), AdoptMode.AUTO).origin is Origin.CREATED
+
+
+@given(st.dictionaries(st.sampled_from([ROLE.key, VPC.key]), facts), st.sampled_from(AdoptMode))
+def test_every_wanted_thing_gets_exactly_one_decision(
+    found: dict[tuple[str, str], Fact], mode: AdoptMode
+) -> None:
+    decisions = decide_all([ROLE, VPC], found, {}, dict.fromkeys(("role", "network"), mode))
+    assert decisions.by_key.keys() == {ROLE.key, VPC.key}
+    for key, decision in decisions.by_key.items():
+        assert decision.wanted.key == key
+        exists = key in found and found[key].presence is Presence.PRESENT
+        assert not (exists and decision.action is Action.CREATE)
 
 
 @given(cases)

@@ -235,6 +235,70 @@ def test_a_caller_is_who_its_access_entry_says(desk: Desk) -> None:
     assert access.authenticate(eks, cluster, "AKIA0000000000000000") is None
 
 
+def test_an_entry_lets_a_principal_in_no_more_that_was_made_again(desk: Desk) -> None:
+    """The law eks-access-entry-of-a-remade-principal, and what the product does about it."""
+    from moto.eks.models import eks_backends
+
+    from mlcc_infra.account import cluster_access
+
+    desk.cluster(desk.network(nat=False))
+    account = desk.cloud.options.account_id
+    eks: Any = eks_backends[account][desk.region]
+    cluster = eks.cluster("demo")
+    document = {
+        "Version": "2012-10-17",
+        "Statement": [
+            {
+                "Effect": "Allow",
+                "Principal": {"AWS": f"arn:aws:iam::{account}:root"},
+                "Action": "sts:AssumeRole",
+            }
+        ],
+    }
+    role = desk.role("team", document)
+    desk.eks.create_access_entry(clusterName="demo", principalArn=role, kubernetesGroups=["viewers"])
+    session: Any = desk
+
+    def caller() -> Any:
+        assumed = desk.client("sts").assume_role(RoleArn=role, RoleSessionName="run")["Credentials"]
+        return access.authenticate(eks, cluster, assumed["AccessKeyId"])
+
+    assert caller().groups == ("viewers",)
+    assert cluster_access.stale_entry(session, "demo", role) is None
+    desk.iam.delete_role(RoleName="team")
+    assert cluster_access.stale_entry(session, "demo", role) is None, "nobody has that name now"
+    desk.role("team", document)
+    assert desk.eks.list_access_entries(clusterName="demo")["accessEntries"].count(role) == 1
+    assert caller() is None
+
+    said: list[str] = []
+    desk.eks.associate_access_policy(
+        clusterName="demo", principalArn=role, policyArn=ADMIN, accessScope={"type": "cluster"}
+    )
+    assert cluster_access.present_admins(session, "demo", ADMIN, [role]) == []
+    assert cluster_access.renew_stale_entries(session, "demo", [role], said.append) == [role]
+    assert caller().groups == ("viewers",)
+    assert cluster_access.present_admins(session, "demo", ADMIN, [role]) == [role]
+    assert said == [f"{role} was deleted and made again: its access entry in demo is made again for it"]
+    assert cluster_access.renew_stale_entries(session, "demo", [role], said.append) == []
+
+
+def test_the_entry_of_a_node_role_that_was_made_again_is_made_again(desk: Desk) -> None:
+    from mlcc_infra.account import cluster_access
+
+    desk.cluster(desk.network(nat=False))
+    role = desk.node_role()
+    desk.eks.create_access_entry(clusterName="demo", principalArn=role, type="EC2_LINUX")
+    for policy in desk.iam.list_attached_role_policies(RoleName="node-role")["AttachedPolicies"]:
+        desk.iam.detach_role_policy(RoleName="node-role", PolicyArn=policy["PolicyArn"])
+    desk.iam.delete_role(RoleName="node-role")
+    desk.node_role()
+    session: Any = desk
+    assert cluster_access.renew_stale_entries(session, "demo", [role], print) == [role]
+    entry = desk.eks.describe_access_entry(clusterName="demo", principalArn=role)["accessEntry"]
+    assert (entry["type"], entry["kubernetesGroups"]) == ("EC2_LINUX", ["system:nodes"])
+
+
 def test_a_service_account_has_one_association(desk: Desk, refused: Any) -> None:
     desk.cluster(desk.network(nat=False))
     document = trust("pods.eks.amazonaws.com")
