@@ -14,7 +14,7 @@ import ssl
 from collections.abc import Iterator, Mapping
 from typing import Any
 from urllib.parse import urlencode, urlsplit
-from urllib.request import getproxies_environment, proxy_bypass_environment
+from urllib.request import getproxies, proxy_bypass
 
 import urllib3
 from botocore.exceptions import ClientError
@@ -50,7 +50,7 @@ class ClusterApi:
     """Calls on a cluster's API. Paths as Kubernetes documents them: `/api/v1/nodes`."""
 
     def __init__(self, pool: urllib3.PoolManager, endpoint: str, token: str) -> None:
-        self._pool = pool
+        self.pool = pool
         self._endpoint = endpoint
         self._token = token
 
@@ -85,7 +85,7 @@ class ClusterApi:
 
     def _call(self, method: str, path: str, query: Mapping[str, str], body: Any = None) -> bytes:
         try:
-            answer = self._pool.request(
+            answer = self.pool.request(
                 method,
                 f"{self._endpoint}{path}{f'?{urlencode(query)}' if query else ''}",
                 body=None if body is None else json.dumps(body),
@@ -169,7 +169,7 @@ def connect(session: AccountSession, cluster: Mapping[str, Any]) -> Iterator[Clu
 
 def _pool(endpoint: str, trust: ssl.SSLContext) -> urllib3.PoolManager:
     """Connections to an endpoint, by the proxy of the environment unless NO_PROXY spares its host."""
-    proxy = getproxies_environment().get("https")
-    if proxy and not proxy_bypass_environment(urlsplit(endpoint).hostname or ""):
+    proxy = getproxies().get("https")
+    if proxy and not proxy_bypass(urlsplit(endpoint).hostname or ""):
         return urllib3.ProxyManager(proxy, ssl_context=trust)
     return urllib3.PoolManager(ssl_context=trust)

@@ -22,11 +22,14 @@ def missing_marks(session: AccountSession, arns: Mapping[str, str], tags: Mappin
 
 
 def mark(session: AccountSession, arns: Mapping[str, str], tags: Mapping[str, str]) -> None:
-    """Put the tags on the clusters; others on them stay."""
-    session.client("eks").tag_resource(resourceArn=arns["eks"], tags=dict(tags))
-    session.client("sagemaker").add_tags(
-        ResourceArn=arns["hyperpod"], Tags=[{"Key": key, "Value": value} for key, value in tags.items()]
-    )
+    """Put the tags on the clusters that lack one; others on them stay."""
+    lacking = missing_marks(session, arns, tags)
+    if "eks" in lacking:
+        session.client("eks").tag_resource(resourceArn=arns["eks"], tags=dict(tags))
+    if "hyperpod" in lacking:
+        session.client("sagemaker").add_tags(
+            ResourceArn=arns["hyperpod"], Tags=[{"Key": key, "Value": value} for key, value in tags.items()]
+        )
 
 
 def _has(session: AccountSession, kind: str, arn: str, tags: Mapping[str, str]) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+import urllib3
 
 from mlcc_infra.account import cluster_client
 from mlcc_infra.account.cluster_access import verify_caller_is_admin
@@ -52,3 +53,17 @@ def test_a_cluster_without_an_endpoint_and_one_that_is_gone_are_told_apart() -> 
     nothing: Any = Session(eks=Eks(None))
     with pytest.raises(ClusterGoneError, match="no EKS cluster demo in us-west-2"):
         cluster_client.describe(nothing, "demo")
+
+
+@pytest.mark.parametrize(("spared", "proxied"), [("", True), ("gr7.us-west-2.eks.amazonaws.com", False)])
+def test_a_cluster_is_reached_by_the_proxy_unless_its_host_is_spared(
+    monkeypatch: pytest.MonkeyPatch, kubernetes_api: KubernetesApi, spared: str, proxied: bool
+) -> None:
+    for name in ("HTTPS_PROXY", "https_proxy", "NO_PROXY", "no_proxy"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HTTPS_PROXY", "http://127.0.0.1:1")
+    monkeypatch.setenv("NO_PROXY", spared)
+    cluster = {**eks_cluster(kubernetes_api), "endpoint": "https://gr7.us-west-2.eks.amazonaws.com"}
+    session = admin()
+    with cluster_client.connect(session, cluster) as api:
+        assert isinstance(api.pool, urllib3.ProxyManager) is proxied
