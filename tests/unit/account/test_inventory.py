@@ -46,7 +46,7 @@ def session(cloud: Cloud, monkeypatch: pytest.MonkeyPatch) -> AccountSession:
 
 
 @pytest.fixture
-def faults(cloud: Cloud) -> Iterator[Callable[..., None]]:
+def faults(cloud: Cloud) -> Iterator[Callable[..., object]]:
     yield lambda *entries: cloud.faults.add(list(entries))
     cloud.faults.clear()
 
@@ -64,7 +64,7 @@ def test_every_type_that_is_looked_up_has_a_row_in_the_table_of_import_ids() -> 
 
 
 def test_a_throttled_read_is_tried_again(
-    cloud: Cloud, session: AccountSession, faults: Callable[..., None]
+    cloud: Cloud, session: AccountSession, faults: Callable[..., object]
 ) -> None:
     session.client("iam").create_role(RoleName=ROLE, AssumeRolePolicyDocument=TRUST)
     faults({"service": "iam", "operation": "GetRole", "calls": [1, 2], "effect": "throttle"})
@@ -73,7 +73,7 @@ def test_a_throttled_read_is_tried_again(
 
 
 def test_what_stays_throttled_is_unknown_after_a_few_attempts_and_said(
-    cloud: Cloud, session: AccountSession, faults: Callable[..., None]
+    cloud: Cloud, session: AccountSession, faults: Callable[..., object]
 ) -> None:
     faults({"service": "iam", "operation": "GetRole", "share": 1.0, "effect": "throttle"})
     before = attempts(cloud, "GetRole")
