@@ -99,7 +99,7 @@ def create_hyperpod_eks(
             aws_profile=context.aws_profile,
             admins=plan.admins,
             tags=native.tags(ACCESS, "access", name=False),
-            node_roles=[roles.role(INSTANCE_ROLE)],
+            node_roles=[roles.role(INSTANCE_ROLE)] if roles else [],
         ),
         opts=pulumi.ResourceOptions(parent=native, depends_on=[stack]),
     )

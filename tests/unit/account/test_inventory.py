@@ -16,7 +16,6 @@ from mlcc_infra.account.inventory import take_inventory
 from mlcc_infra.account.lookups import LOOKUPS
 from mlcc_infra.account.reader import Reader
 from mlcc_infra.account.session import RETRIES, AccountSession
-from mlcc_infra.tagging import OwnerKind
 from mlcc_rehearsal.cloud import Cloud, CloudOptions
 
 ROLE = "mlcc-demo-eks-node-role"
@@ -86,31 +85,13 @@ def test_what_stays_throttled_is_unknown_after_a_few_attempts_and_said(
 
 
 class Iam:
-    """IAM with one role, owned by a CloudFormation stack."""
+    """IAM that answers an error alone."""
 
-    def __init__(self, error: str = "") -> None:
+    def __init__(self, error: str) -> None:
         self.error = error
 
-    def get_role(self, **_given: str) -> dict[str, Any]:
-        if self.error:
-            raise ClientError({"Error": {"Code": self.error, "Message": "no"}}, "GetRole")
-        tags = {
-            "mlcc:managed-by": "ml-container-creator",
-            "mlcc:profile": "demo",
-            "aws:cloudformation:stack-name": "mlcc-demo-bootstrap",
-        }
-        return {"Role": {"Tags": [{"Key": key, "Value": value} for key, value in tags.items()]}}
-
-
-class CloudFormation:
-    def __init__(self, *stacks: dict[str, str]) -> None:
-        self.stacks = list(stacks)
-
-    def describe_stacks(self, **_given: str) -> dict[str, Any]:
-        if not self.stacks:
-            missing = {"Error": {"Code": "ValidationError", "Message": "does not exist"}}
-            raise ClientError(missing, "DescribeStacks")
-        return {"Stacks": self.stacks}
+    def get_role(self, **_given: str) -> Any:
+        raise ClientError({"Error": {"Code": self.error, "Message": "no"}}, "GetRole")
 
 
 class Session:
@@ -127,16 +108,3 @@ def test_denied_is_unknown_at_once_and_never_absent() -> None:
     found = fact(Session(iam=Iam("AccessDenied")))
     assert (found.presence, found.reason) == (Presence.UNKNOWN, "GetRole: AccessDenied")
     assert fact(Session(iam=Iam("NoSuchEntity"))).presence is Presence.ABSENT
-
-
-def test_what_a_predecessors_live_stack_owns_is_refused_with_steps_and_taken_over_once_it_is_gone() -> None:
-    alive = CloudFormation({"StackId": "s", "StackStatus": "CREATE_COMPLETE"})
-    found = fact(Session(iam=Iam(), cloudformation=alive))
-    assert (found.owner.kind, found.stack) == (OwnerKind.PREDECESSOR, "mlcc-demo-bootstrap")
-    refused = decide(WANTED, found, None, AdoptMode.AUTO)
-    assert refused.action is Action.REFUSE
-    assert "mlcc-demo-bootstrap" in refused.reason
-    assert "DeletionPolicy: Retain" in refused.remedy
-    for gone in (CloudFormation(), CloudFormation({"StackId": "s", "StackStatus": "DELETE_COMPLETE"})):
-        found = fact(Session(iam=Iam(), cloudformation=gone))
-        assert decide(WANTED, found, None, AdoptMode.AUTO).action is Action.IMPORT
