@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from mlcc_infra.cli.dead_clusters import drop_what_died
 from mlcc_infra.cli.errors import CommandError
 from mlcc_infra.cli.exit_codes import ExitCode
 from mlcc_infra.cli.processes import pulumi_command, run_to_end
@@ -31,8 +31,7 @@ def destroy(
     if profile.force_delete:
         _say_foreign(profile)
     pulumi_cli, environment = pulumi_command()
-    os.environ.update(environment)  # whatever else runs `pulumi` finds the same
-    _drop_what_died(profile)
+    drop_what_died(profile, typer.echo)
     command = [pulumi_cli, "destroy", "--stack", stack, *(["--yes"] if yes else [])]
     code = run_to_end(command, environment)
     if code != 0:
@@ -91,20 +90,6 @@ def _say_foreign(profile: Profile) -> None:
             typer.echo(
                 f"{kind} {name} is somebody else's; mlcc:forceDelete takes it off and deletes the role"
             )
-
-
-def _drop_what_died(profile: Profile) -> None:
-    """Without this the Kubernetes provider would stop the run at what lies in a cluster that is gone."""
-    from mlcc_infra.account.dead_cluster_state import drop_in_cluster_state
-    from mlcc_infra.account.session import AccountSession
-
-    dropped = drop_in_cluster_state(
-        profile.stack,
-        lambda region: AccountSession(region=region, aws_profile=profile.aws_profile),
-    )
-    if dropped.resources:
-        names = ", ".join(urn.rpartition("::")[2] for urn in dropped.resources)
-        typer.echo(f"{'; '.join(dropped.because)}. Gone with it, and dropped from the state: {names}")
 
 
 def register(app: typer.Typer) -> None:

@@ -35,3 +35,16 @@ def pulumi_command() -> tuple[str, dict[str, str]]:
 
     engine = find_engine()
     return str(engine.pulumi), engine.environment(environment)
+
+
+def run_pulumi(*arguments: str, input: str | None = None) -> subprocess.CompletedProcess[str]:
+    """Run a pulumi command without questions; its output is text in the answer."""
+    executable, environment = pulumi_command()
+    return subprocess.run(
+        [executable, *arguments, "--non-interactive", "--color", "never"],
+        env=environment,
+        input=input,
+        capture_output=True,
+        text=True,
+        check=False,
+    )

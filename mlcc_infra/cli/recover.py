@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from mlcc_infra.cli.dead_clusters import drop_what_died
 from mlcc_infra.cli.errors import CommandError
 from mlcc_infra.cli.processes import run_pulumi
 from mlcc_infra.cli.profile import project_name
@@ -24,7 +25,8 @@ def recover(
 
     Shows who holds the lock and cancels it when that process is dead on this host (else exit code 4). Looks
     up what each interrupted creation made and clears it from the state; the next `up` takes over what exists
-    and makes the rest. Exit code 1 when something could not be looked up: then nothing is cleared.
+    and makes the rest. Exit code 1 when something could not be looked up: then nothing is cleared. What lay
+    in a cluster that EKS says is gone is dropped from the state.
     """
     from mlcc_infra.recovery.recover import recover as run
 
@@ -38,6 +40,7 @@ def recover(
             remedy="mend what is said above and run this again; what you have looked up yourself: "
             f"pulumi refresh --clear-pending-creates --stack {stack}",
         )
+    drop_what_died(profile, _silent if as_json else typer.echo)
     if not as_json:
         typer.echo(f"Next: pulumi up --stack {stack}")
 

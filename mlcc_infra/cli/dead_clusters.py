@@ -1,0 +1,30 @@
+"""What commands do about clusters that were deleted behind a stack's back."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from mlcc_infra.cli.processes import pulumi_command
+
+if TYPE_CHECKING:
+    from mlcc_infra.profile import Profile
+
+
+def drop_what_died(profile: Profile, say: Callable[[str], object]) -> None:
+    """Drop from the state what lay in clusters that EKS says are gone, and say it.
+
+    Without this the Kubernetes provider stops every run at it. Raises `UserError` for a cluster that exists
+    and does not answer.
+    """
+    from mlcc_infra.account.dead_cluster_state import drop_in_cluster_state
+    from mlcc_infra.account.session import AccountSession
+
+    os.environ.update(pulumi_command()[1])  # whatever else runs `pulumi` finds the same
+    dropped = drop_in_cluster_state(
+        profile.stack, lambda region: AccountSession(region=region, aws_profile=profile.aws_profile)
+    )
+    if dropped.resources:
+        names = ", ".join(urn.rpartition("::")[2] for urn in dropped.resources)
+        say(f"{'; '.join(dropped.because)}. Gone with it, and dropped from the state: {names}")
