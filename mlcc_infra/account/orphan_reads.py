@@ -20,6 +20,9 @@ from mlcc_infra.account.orphans import Read, Thing
 from mlcc_infra.account.reader import Reader
 from mlcc_infra.naming import TEMPLATES, Names
 from mlcc_infra.tagging import OwnerKind, owner_of, tag_list
+from mlcc_infra.template.contract import load_contract
+from mlcc_infra.template.made import EKSCTL_CLUSTER_TAG
+from mlcc_infra.template.parameters import short_prefix
 
 _LOOK_FIRST = "it has this profile's name but not its tags, so look at it first"
 
@@ -33,8 +36,10 @@ def _is_foreign(reader: Reader, tags: Mapping[str, str]) -> bool:
 
 def _template_made(name: str, names: Names) -> bool:
     """Whether AWS's template, under this profile's prefix, may have given a thing its name."""
+    if name.startswith((f"inf-{short_prefix(names)}-", f"FSXLCSI-{names.hyperpod_eks_cluster}")):
+        return True
     rest = name.removeprefix(names.hyperpod_stack)
-    return rest != name and (rest.startswith("-") or rest in ("hpfunc", "helmfunc", "s3func"))
+    return rest != name and (rest.startswith("-") or rest in ("hpfunc", "helmfunc", "s3func", "fsxfunc1"))
 
 
 def _by_name(reader: Reader, names: Names, name: str, tags: Mapping[str, str]) -> tuple[str, bool] | None:
@@ -53,26 +58,32 @@ def _iam(reader: Reader, names: Names) -> Iterator[Thing]:
     client = reader.session.client("iam")
     for role in reader.pages("iam", "list_roles", "Roles"):
         name = role["RoleName"]
-        if name.startswith((f"mlcc-{names.profile}-", names.operator_execution_role)):
+        if name.startswith((f"mlcc-{names.profile}-", names.operator_execution_role)) or _template_made(
+            name, names
+        ):
             tags = tag_list(client.list_role_tags(RoleName=name)["Tags"])
             yield from _iam_thing(
                 reader, names, "role", name, tags, f"aws iam delete-role --role-name {name}"
             )
     for policy in reader.pages("iam", "list_policies", "Policies", Scope="Local"):
         name, arn = policy["PolicyName"], policy["Arn"]
-        if name.startswith(f"mlcc-{names.profile}-"):
+        if name.startswith(f"mlcc-{names.profile}-") or _template_made(name, names):
             tags = tag_list(client.list_policy_tags(PolicyArn=arn)["Tags"])
             command = f"aws iam delete-policy --policy-arn {arn}"
             yield from _iam_thing(reader, names, "policy", name, tags, command, arn)
     for entry in client.list_open_id_connect_providers()["OpenIDConnectProviderList"]:
         arn = entry["Arn"]
         provider = client.get_open_id_connect_provider(OpenIDConnectProviderArn=arn)
-        if is_ours(reader, tag_list(provider.get("Tags", []))):
+        tags = tag_list(provider.get("Tags", []))
+        by_template = tags.get(EKSCTL_CLUSTER_TAG) == names.hyperpod_eks_cluster
+        if is_ours(reader, tags) or by_template:
             yield Thing(
                 kind="OIDC provider",
                 id=arn,
-                what=f"of a cluster of this profile, whose issuer is {provider['Url']}",
+                what=f"of a cluster of this profile, whose issuer is {provider['Url']}"
+                + (", made by AWS's template, which never deletes it" if by_template else ""),
                 delete=f"aws iam delete-open-id-connect-provider --open-id-connect-provider-arn {arn}",
+                owners=(names.hyperpod_stack,) if by_template else (),
             )
 
 
@@ -116,7 +127,9 @@ def _cloudformation(reader: Reader, names: Names) -> Iterator[Thing]:
     root = names.hyperpod_stack
     for stack in reader.pages("cloudformation", "list_stacks", "StackSummaries"):
         name, status = stack["StackName"], stack["StackStatus"]
-        if status != "DELETE_COMPLETE" and (name == root or name.startswith(f"{root}-")):
+        # eksctl's stacks, which the template's functions have made.
+        service_account = f"eksctl-{names.hyperpod_eks_cluster}-addon-"
+        if status != "DELETE_COMPLETE" and (name == root or name.startswith((f"{root}-", service_account))):
             yield Thing(
                 kind="CloudFormation stack",
                 id=name,
@@ -151,6 +164,7 @@ def _logs(reader: Reader, names: Names) -> Iterator[Thing]:
         **{f"/aws/containerinsights/{cluster}/": cluster for cluster in clusters_of(names)},
         f"/aws/sagemaker/Clusters/{names.hyperpod_cluster}/": names.hyperpod_cluster,
         function: names.hyperpod_stack,
+        f"/aws/lambda/inf-{short_prefix(names)}-": names.hyperpod_stack,
     }
     for prefix, writer in writers.items():
         for group in reader.pages("logs", "describe_log_groups", "logGroups", logGroupNamePrefix=prefix):
@@ -179,6 +193,23 @@ def _lambda(reader: Reader, names: Names) -> Iterator[Thing]:
             )
 
 
+def _amp(reader: Reader, names: Names) -> Iterator[Thing]:
+    if reader.session.region not in load_contract().mappings["AMPRegionMapping"]:
+        return  # the template makes none there
+    alias = f"{names.hyperpod_stack}-ampws"
+    for workspace in reader.pages("amp", "list_workspaces", "workspaces", alias=alias):
+        if workspace.get("alias") == alias:
+            workspace_id = workspace["workspaceId"]
+            yield Thing(
+                kind="Prometheus workspace",
+                id=workspace_id,
+                what="made by AWS's template for this profile, and retained by it; its data is billed",
+                delete=f"aws amp delete-workspace --workspace-id {workspace_id}",
+                ids=(workspace["arn"],),
+                owners=(names.hyperpod_stack,),
+            )
+
+
 def _ssm(reader: Reader, names: Names) -> Iterator[Thing]:
     path = f"/mlcc/{names.profile}/"
     for parameter in reader.pages("ssm", "get_parameters_by_path", "Parameters", Path=path, Recursive=True):
@@ -202,5 +233,6 @@ READS: Mapping[str, Read] = {
     "S3": _s3,
     "CloudWatch Logs": _logs,
     "Lambda": _lambda,
+    "Managed Prometheus": _amp,
     "SSM": _ssm,
 }

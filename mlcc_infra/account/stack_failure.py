@@ -1,4 +1,4 @@
-"""Why CloudFormation could not make a stack: the first real cause, wherever in its nested stacks it lies.
+"""Why CloudFormation failed with a stack: the first real cause, wherever in its nested stacks it lies.
 
 The events of the outermost stack say no more than that a nested one failed; the reason stands in the nested
 stack's own events, which can be read by its id also after the rollback has deleted it (CloudFormation user
@@ -7,7 +7,8 @@ guide, "Troubleshooting CloudFormation" and "Stack status codes").
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from datetime import datetime
 from typing import Any
 
 from botocore.exceptions import BotoCoreError, ClientError
@@ -23,24 +24,53 @@ _STACK = "AWS::CloudFormation::Stack"
 # What is said of resources that were stopped because another one had failed.
 _CONSEQUENCE = "Resource creation cancelled"
 _FAILING = ("ROLLBACK_", "CREATE_FAILED", "DELETE_")
+# The stack's own events with which an operation begins; a rollback belongs to what it takes back.
+_BEGINNINGS = ("CREATE_IN_PROGRESS", "UPDATE_IN_PROGRESS", "DELETE_IN_PROGRESS", "IMPORT_IN_PROGRESS")
 
 
 def first_cause(session: AccountSession, stack: str) -> str:
-    """`Nested/Resource: reason` of the first failure in a stack (by name or id); empty when there is none.
+    """`Nested/Resource: reason` of what failed first in a stack (by name or id); empty when nothing did.
 
-    Raises botocore's errors when the events cannot be read.
+    Of its operations the last that failed is looked at: what a deletion fails of is not what the creation
+    failed of a year ago. Raises botocore's errors when the events cannot be read.
     """
+    return _cause(session, stack, None)
+
+
+def _cause(session: AccountSession, stack: str, until: datetime | None) -> str:
+    """The same, of what had happened when the stack around it was told."""
     pages = session.client("cloudformation").get_paginator("describe_stack_events").paginate(StackName=stack)
-    failures = [event for page in pages for event in page["StackEvents"] if _is_cause(event)]
-    if not failures:
+    events = [
+        event
+        for page in pages
+        for event in page["StackEvents"]
+        if until is None or event["Timestamp"] <= until
+    ]
+    event = _first_failure(events)
+    if event is None:
         return ""
-    event = failures[-1]  # the newest comes first
     name, nested = event["LogicalResourceId"], event.get("PhysicalResourceId")
     if event["ResourceType"] == _STACK and nested:
-        inner = first_cause(session, nested)
+        inner = _cause(session, nested, event["Timestamp"])
         if inner:
             return f"{name}/{inner}"
     return f"{name}: {event['ResourceStatusReason']}"
+
+
+def _first_failure(events: Iterable[Mapping[str, Any]]) -> Mapping[str, Any] | None:
+    """The oldest failure of the newest operation that has one; `events` are the newest first."""
+    found: Mapping[str, Any] | None = None
+    for event in events:
+        if _is_cause(event):
+            found = event
+        elif found is not None and _begins(event):
+            break
+    return found
+
+
+def _begins(event: Mapping[str, Any]) -> bool:
+    about_itself = event.get("PhysicalResourceId") == event["StackId"]
+    return about_itself and event.get("ResourceStatus") in _BEGINNINGS
 
 
 def _is_cause(event: Mapping[str, Any]) -> bool:

@@ -27,7 +27,7 @@ from mlcc_infra.policies.buckets import deny_plain_http
 from mlcc_infra.template import CAPABILITIES, FROZEN, stack_policy
 from mlcc_infra.template.lifecycle import SCRIPT, SCRIPT_KEY
 from mlcc_infra.template.made import PUBLIC_SUBNET_TAG, log_groups, public_subnet_names
-from mlcc_infra.template.parameters import EKS_NAME
+from mlcc_infra.template.parameters import EKS_NAME, short_prefix
 from mlcc_infra.template.stack import TIMEOUT_MINUTES
 
 STACK = "aws:cloudformation/stack:Stack"
@@ -60,14 +60,15 @@ class HyperPodNativeArgs:
     `parameters` are text, checked against the template's contract before. `zone_count` tells how many
     public subnets the template makes, None where it makes no VPC. `replacement_trigger` changes when the
     recorded stack is dead and has to be replaced; then it is not `frozen`, and the new one is made with what
-    is asked for now. `role_policies` must be in place before the stack.
+    is asked for now. `before` must be in place before the stack: the instance role's policies, and the bucket
+    that an operator of the template is told.
     `existing` names a stack that others made: then bucket and script are its own.
     """
 
     template_url: str
     parameters: Mapping[str, str]
     zone_count: int | None
-    role_policies: Sequence[pulumi.Resource]
+    before: Sequence[pulumi.Resource]
     replacement_trigger: str = ""
     frozen: bool = True
     keep_failed: bool = False
@@ -118,10 +119,14 @@ class HyperPodNativeFromTemplate(Component):
         cluster = made.hyperpod_cluster if made else context.names.hyperpod_cluster
         goes = self.child(STACK, "stack").retain_on_delete is None
         eks_name = made.eks_cluster.removeprefix(f"{made.prefix}-") if made else EKS_NAME
-        sweep = self._sweep(log_groups(self._prefix, cluster, eks_name)) if goes else None
+        sweep = (
+            self._sweep(log_groups(self._prefix, short_prefix(context.names), cluster, eks_name))
+            if goes
+            else None
+        )
         before = [*(bucket.settings if bucket else ()), *([bucket.bucket] if bucket else [])]
         before += [each for each in (script, sweep) if each is not None]
-        stack = self._stack([*before, *args.role_policies])
+        stack = self._stack([*before, *args.before])
         emptying = self._emptying(made.buckets, stack) if made and made.buckets and goes else None
         outputs = stack.outputs
         self.cluster_arn: pulumi.Output[str] = outputs.apply(lambda made: made["OutputHyperPodClusterArn"])
@@ -131,6 +136,9 @@ class HyperPodNativeFromTemplate(Component):
         self.vpc_id: pulumi.Output[str] = outputs.apply(lambda made: made.get("OutputVpcId", ""))
         self.private_subnet_ids: pulumi.Output[str] = outputs.apply(
             lambda made: made.get("OutputPrivateSubnetIds", "")
+        )
+        self.operator_role_arn: pulumi.Output[str] = outputs.apply(
+            lambda made: made.get("OutputInfOperatorIAMRoleArn", "")
         )
         described = eks.get_cluster_output(
             name=self.eks_cluster_name, opts=pulumi.InvokeOutputOptions(parent=self, depends_on=[stack])

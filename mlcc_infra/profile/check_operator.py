@@ -109,6 +109,14 @@ def check_install(findings: Findings) -> None:
     if not profile.has("hyperpod-eks"):
         found = "AWS's template, which target operator-only does not use"
         findings.refuse(key, "template", found, command)
+    bucket = profile.operator.tls_bucket
+    if bucket and not bucket.startswith(TLS_BUCKET_PREFIX):
+        found = (
+            f"AWS's template with TLS bucket {bucket}: the role that it makes may only use buckets whose "
+            f"name starts with {TLS_BUCKET_PREFIX}"
+        )
+        remove = remove_command("mlcc:operator.tlsBucket", stack=findings.stack)
+        findings.refuse("mlcc:operator.tlsBucket", bucket, found, remove)
     if profile.operator.gateway.enabled or profile.operator.roles.execution:
         found = "AWS's template, which installs v1.0.0 with roles of its own and without a gateway"
         findings.refuse(key, "template", found, command)

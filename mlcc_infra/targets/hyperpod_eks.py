@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import pulumi
 
 from mlcc_infra.components.access import Access, AccessArgs
+from mlcc_infra.components.addon_status import AddonStatus, AddonStatusArgs
 from mlcc_infra.components.base import StackContext
+from mlcc_infra.components.cluster_drain import ClusterDrain, ClusterDrainArgs
 from mlcc_infra.components.cluster_marks import ClusterMarks, ClusterMarksArgs
 from mlcc_infra.components.eks_base import ACCESS
 from mlcc_infra.components.hyperpod_native import STACK, HyperPodNativeArgs, HyperPodNativeFromTemplate
 from mlcc_infra.components.instance_groups import InstanceGroups, InstanceGroupsArgs
 from mlcc_infra.components.published_outputs import PublishedOutputs, PublishedOutputsArgs
 from mlcc_infra.components.service_roles import ServiceRoles
+from mlcc_infra.components.template_operator import TemplateOperator, TemplateOperatorArgs
 from mlcc_infra.profile import Profile
 from mlcc_infra.targets.hyperpod_eks_plan import (
     INSTANCE_ROLE,
@@ -23,14 +27,25 @@ from mlcc_infra.targets.hyperpod_eks_plan import (
     ROLES,
     HyperPodEksPlan,
 )
+from mlcc_infra.targets.operator_plan import OPERATOR
 from mlcc_infra.targets.operator_stage import OperatorCluster, OperatorStage, create_operator_stage
 from mlcc_infra.targets.publishing import publish
+from mlcc_infra.versions import OPERATOR_ADDON_NAME
+
+
+@dataclass(frozen=True, kw_only=True)
+class TemplateOperatorStage:
+    """An operator that the template installs: our bucket before it, and what was seen of it after."""
+
+    bucket: TemplateOperator
+    status: AddonStatus
+    drain: ClusterDrain
 
 
 @dataclass(frozen=True, kw_only=True)
 class HyperPodEksResources:
-    """The components of the target; `operator` is None where the template installs it, `roles` where a stack
-    of others' is taken over."""
+    """The components of the target. `operator` is None where the template installs it, `by_template` where we
+    do; `roles` is None where a stack of others' is taken over."""
 
     roles: ServiceRoles | None
     native: HyperPodNativeFromTemplate
@@ -38,6 +53,7 @@ class HyperPodEksResources:
     marks: ClusterMarks
     access: Access
     operator: OperatorStage | None
+    by_template: TemplateOperatorStage | None
     outputs: PublishedOutputs
 
 
@@ -47,13 +63,20 @@ def create_hyperpod_eks(
     """Register the target's components under an explicit aws provider, and export their outputs."""
     options = pulumi.ResourceOptions(providers=[provider])
     roles = ServiceRoles(ROLES, plan.roles, context=context, opts=options) if plan.roles else None
+    bucket = None
+    if plan.tls_bucket:
+        told = TemplateOperatorArgs(tls_bucket=plan.tls_bucket)
+        bucket = TemplateOperator(OPERATOR, told, context=context, opts=options)
+    before: list[pulumi.Resource] = [*roles.policies] if roles else []
+    if bucket:
+        before += [bucket.resources.tls_bucket.bucket, *bucket.resources.tls_bucket.settings]
     native = HyperPodNativeFromTemplate(
         NATIVE,
         HyperPodNativeArgs(
             template_url=plan.template_url,
             parameters=plan.parameters,
             zone_count=plan.zone_count,
-            role_policies=roles.policies if roles else (),
+            before=before,
             replacement_trigger=plan.replacement_trigger,
             frozen=plan.dead_stack is None,
             keep_failed=profile.hyperpod.template.keep_failed,
@@ -117,7 +140,16 @@ def create_hyperpod_eks(
             context=context,
             options=options,
         )
+    by_template = None
+    if bucket is not None:
+        by_template = _template_stage(profile, bucket, native, after=[groups, access], context=context)
     values = _published_values(profile, roles, native, operator, plan)
+    if by_template is not None:
+        values |= {
+            "InferenceOperatorStatus": by_template.status.state,
+            "TlsBucketName": by_template.bucket.resources.tls_bucket.bucket.bucket,
+            "HyperpodInferenceRoleArn": native.operator_role_arn,
+        }
     outputs = publish(
         OUTPUTS,
         PublishedOutputsArgs(module=MODULE, values={key: values[key] for key in plan.published}),
@@ -131,8 +163,45 @@ def create_hyperpod_eks(
         marks=marks,
         access=access,
         operator=operator,
+        by_template=by_template,
         outputs=outputs,
     )
+
+
+def _template_stage(
+    profile: Profile,
+    bucket: TemplateOperator,
+    native: HyperPodNativeFromTemplate,
+    *,
+    after: Sequence[pulumi.Resource],
+    context: StackContext,
+) -> TemplateOperatorStage:
+    """Look at the add-on once it has nodes: the stack that installs it is green whatever comes (rule 10)."""
+    status = AddonStatus(
+        f"{OPERATOR}-status",
+        AddonStatusArgs(
+            cluster_name=native.eks_cluster_name,
+            cluster_identity=native.issuer,
+            addon_name=OPERATOR_ADDON_NAME,
+            account=context.names.account,
+            region=context.names.region,
+            verify=profile.operator.verify,
+            aws_profile=context.aws_profile,
+        ),
+        opts=pulumi.ResourceOptions(parent=bucket, depends_on=after),
+    )
+    drain = ClusterDrain(
+        f"{OPERATOR}-drain",
+        ClusterDrainArgs(
+            cluster_name=native.eks_cluster_name,
+            cluster_identity=native.issuer,
+            account=context.names.account,
+            region=context.names.region,
+            aws_profile=context.aws_profile,
+        ),
+        opts=pulumi.ResourceOptions(parent=bucket, depends_on=[*after, status]),
+    )
+    return TemplateOperatorStage(bucket=bucket, status=status, drain=drain)
 
 
 def _published_values(

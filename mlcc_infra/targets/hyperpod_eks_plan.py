@@ -18,10 +18,12 @@ from mlcc_infra.components.hyperpod_native import STACK, wanted_hyperpod_native
 from mlcc_infra.components.instance_groups import wanted_groups
 from mlcc_infra.components.published_outputs import wanted_outputs
 from mlcc_infra.components.service_roles import ServiceRolesArgs, wanted_service_roles
+from mlcc_infra.components.template_operator import wanted_template_operator
 from mlcc_infra.instance_types import instance_type
 from mlcc_infra.policies import SERVICE_ROLES, RoleContext, needed
 from mlcc_infra.targets.existing_stack import ExistingStack, check_existing_stack, read_existing_stack
-from mlcc_infra.targets.operator_plan import OperatorPlan, plan_operator
+from mlcc_infra.targets.existing_vpc import VpcFacts, read_existing_vpc
+from mlcc_infra.targets.operator_plan import OPERATOR, OperatorPlan, plan_operator
 from mlcc_infra.targets.service_role_checks import role_checks, service_roles_checked
 from mlcc_infra.targets.survey import Survey
 from mlcc_infra.template import (
@@ -51,12 +53,17 @@ ALWAYS_PUBLISHED = (
 )
 
 
+BY_TEMPLATE_PUBLISHED = ("InferenceOperatorStatus", "TlsBucketName", "HyperpodInferenceRoleArn")
+"""Where the template installs the operator: its other roles are no outputs of the stack."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class HyperPodEksPlan:
     """Everything the target's components need, in plain values, and what the inventory looks up.
 
     `roles` is None and `existing` set where a stack of others' is taken over. `dead_stack` is the id of a
-    stack that is about to be replaced, `stack_is_made` whether one is made in this run.
+    stack that is about to be replaced, `stack_is_made` whether one is made in this run. `operator` is None
+    where the template installs it; `tls_bucket` is the bucket that our stack is then told, else empty.
     """
 
     roles: ServiceRolesArgs | None
@@ -73,6 +80,7 @@ class HyperPodEksPlan:
     stack_is_made: bool
     admins: tuple[str, ...]
     operator: OperatorPlan | None
+    tls_bucket: str
     published: tuple[str, ...]
     wanted: tuple[Wanted, ...]
     checks: tuple[Check, ...]
@@ -89,7 +97,22 @@ def plan_hyperpod_eks(survey: Survey) -> HyperPodEksPlan:
         return _plan_existing(survey, read_existing_stack(survey.reader, profile.hyperpod.existing_stack))
     made_in = _zones_of_stack(survey)
     zones = _zones(survey, made_in)
-    parameters = template_parameters(profile, names, zones=zones) if len(zones) > 1 else {}
+    vpc = profile.hyperpod.existing_vpc
+    facts = read_existing_vpc(survey.reader, vpc) if vpc else VpcFacts()
+    by_template = profile.operator.install == "template"
+    # A predecessor's bucket is of no use here: the role that AWS's template makes may only use its own kind.
+    tls_bucket = (profile.operator.tls_bucket or names.tls_bucket) if by_template else ""
+    parameters = (
+        template_parameters(
+            profile,
+            names,
+            zones=facts.zones or zones,
+            tls_bucket=tls_bucket,
+            eks_route_table_ids=facts.eks_route_table_ids,
+        )
+        if len(zones) > 1
+        else {}
+    )
     context = RoleContext(names=names, partition=survey.identity.partition)
     entries = tuple(needed(SERVICE_ROLES, (TARGET,)).values())
     roles = ServiceRolesArgs(
@@ -101,7 +124,7 @@ def plan_hyperpod_eks(survey: Survey) -> HyperPodEksPlan:
         live=survey.live_roles(entry.role_name(context) for entry in entries),
     )
     operator = None
-    if profile.operator.install == "graph":
+    if not by_template:
         operator = plan_operator(
             survey,
             cluster=names.hyperpod_eks_cluster,
@@ -109,7 +132,7 @@ def plan_hyperpod_eks(survey: Survey) -> HyperPodEksPlan:
             made=prerequisites_by_template(_parameters_of_stack(survey) or parameters, region=profile.region),
         )
     admins, admin_results = resolve_admins(survey.reader, profile.admins, survey.identity.account)
-    published = (*ALWAYS_PUBLISHED, *(operator.published if operator else ()))
+    published = (*ALWAYS_PUBLISHED, *(operator.published if operator else BY_TEMPLATE_PUBLISHED))
     url = profile_template_url(profile)
     reader = survey.reader
     dead = hyperpod_checks.dead_stack_id(reader, names.hyperpod_stack)
@@ -130,11 +153,12 @@ def plan_hyperpod_eks(survey: Survey) -> HyperPodEksPlan:
         stack_is_made=dead is not None or describe_stack(reader, names.hyperpod_stack) is None,
         admins=admins,
         operator=operator,
+        tls_bucket=tls_bucket,
         published=published,
         wanted=(
             *wanted_service_roles(ROLES, roles),
             *wanted_hyperpod_native(NATIVE, names),
-            *(operator.wanted if operator else ()),
+            *(operator.wanted if operator else wanted_template_operator(OPERATOR, tls_bucket)),
             *wanted_outputs(OUTPUTS, names, MODULE, published),
         ),
         checks=(
@@ -166,7 +190,7 @@ def plan_hyperpod_eks(survey: Survey) -> HyperPodEksPlan:
             *role_checks(reader, service_roles_checked(roles), profile),
             *(operator.checks if operator else ()),
         ),
-        results=(*admin_results, *(operator.results if operator else ())),
+        results=(*admin_results, *facts.results, *(operator.results if operator else ())),
     )
 
 
@@ -203,6 +227,7 @@ def _plan_existing(survey: Survey, existing: ExistingStack) -> HyperPodEksPlan:
         stack_is_made=False,
         admins=admins,
         operator=operator,
+        tls_bucket="",
         published=published,
         wanted=(
             *wanted_hyperpod_native(NATIVE, names, existing.native),

@@ -13,6 +13,8 @@ from mlcc_infra.template.contract import load_contract
 from mlcc_infra.template.liveness import live_resources
 from mlcc_infra.versions import PREREQUISITE_MINIMUM
 
+EKSCTL_CLUSTER_TAG: Final = "alpha.eksctl.io/cluster-name"
+"""Tag by which eksctl, in the template's functions, marks what it makes for a cluster (unverified on AWS)."""
 PUBLIC_SUBNET_TAG: Final = "aws-sagemaker-hyperpod-prerequiste"
 """Tag of the public subnets, spelt so in AWS's vpc-template."""
 
@@ -28,12 +30,29 @@ def public_subnet_names(prefix: str, zones: int) -> tuple[str, ...]:
     return tuple(f"{prefix}-Public-Subnet{number}" for number in range(1, zones + 1))
 
 
-def log_groups(prefix: str, hyperpod_cluster: str, eks_name: str = "eks") -> tuple[str, ...]:
+_FUNCTIONS: Final = (
+    "hpfunc",
+    "helmfunc",
+    "fsxfunc1",
+    "-certfunc-*",
+    "-oidcfunc",
+    "-ObsFunc",
+    "-AddonUpd",
+    "-grafana-creation-func",
+    "-SAfunction",
+    "-grafunc",
+    # Names that CloudFormation makes up; the capital letter keeps them apart from another profile's.
+    "-Fsx*",
+    "-TaskGovernance*",
+)
+
+
+def log_groups(prefix: str, short: str, hyperpod_cluster: str, eks_name: str = "eks") -> tuple[str, ...]:
     """Log groups that nobody deletes; one with a `*` at its end is a prefix. They are written again after
-    their deletion while what writes them lives."""
+    their deletion while what writes them lives. `short` is ResourceNameShortPrefix."""
     return (
-        f"/aws/lambda/{prefix}hpfunc",
-        f"/aws/lambda/{prefix}helmfunc",
+        *(f"/aws/lambda/{prefix}{function}" for function in _FUNCTIONS),
+        f"/aws/lambda/inf-{short}-*",
         f"/aws/eks/{eks_cluster_name(prefix, eks_name)}/cluster",
         f"/aws/sagemaker/Clusters/{hyperpod_cluster}/*",
     )

@@ -24,10 +24,15 @@ Three kinds strike no call, but what happens between calls::
     - effect: quota                # "<type> for cluster usage" of the account
       match: {InstanceType: ml.g6.12xlarge}
       limit: 0
-    - service: cloudformation-resource    # a resource of a stack, by its logical id
+    - service: cloudformation-resource    # a resource of a stack being made, by its logical id
       operation: HelmCustomResource
       effect: error
       code: InternalFailure
+    - service: cloudformation-resource
+      operation: PrivateSubnetStack
+      match: {Action: Delete}             # or being deleted; without match only creations are meant
+      effect: error
+      code: DependencyViolation
 """
 
 from __future__ import annotations
@@ -80,6 +85,8 @@ class Fault(BaseModel):
     def _complete(self) -> Fault:
         if self.effect == "error" and not self.code:
             raise ValueError("effect 'error' needs a code")
+        if self.service == RESOURCE and self.match.get("Action", "Create") not in ("Create", "Delete"):
+            raise ValueError(f"service '{RESOURCE}' matches Action Create or Delete")
         if (self.effect == "quota") != (self.limit is not None):
             raise ValueError("effect 'quota', and no other, needs a limit")
         if self.calls is not None and self.share is not None:
@@ -104,9 +111,11 @@ class Fault(BaseModel):
             return False
         return all(fnmatch.fnmatchcase(values.get(key, ""), str(value)) for key, value in self.match.items())
 
-    def strikes_resource(self, logical_id: str, now: float) -> bool:
+    def strikes_resource(self, logical_id: str, action: str, now: float) -> bool:
         """Whether the fault strikes a resource of a stack; counts it when it is one of those meant."""
         if self.service != RESOURCE or not fnmatch.fnmatchcase(logical_id, self.operation):
+            return False
+        if action != self.match.get("Action", "Create"):
             return False
         return self._in_force(now) and self._meant()
 
@@ -179,9 +188,11 @@ class Faults:
         found = [fault.limit for fault in self._faults if fault.strikes("quota", values, now)]
         return found[-1] if found else None
 
-    def strike_resource(self, logical_id: str, now: float) -> Fault | None:
-        """The fault that strikes a resource of a stack, or None."""
-        return next((fault for fault in self._faults if fault.strikes_resource(logical_id, now)), None)
+    def strike_resource(self, logical_id: str, action: str, now: float) -> Fault | None:
+        """The fault that strikes a resource of a stack in ``Create`` or ``Delete``, or None."""
+        return next(
+            (fault for fault in self._faults if fault.strikes_resource(logical_id, action, now)), None
+        )
 
     def summary(self) -> list[dict[str, Any]]:
         """The faults in force and how many calls each has seen."""

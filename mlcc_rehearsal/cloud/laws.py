@@ -111,6 +111,14 @@ POLICIES_PER_ROLE = _law(
     unverified=True,
 )
 
+POLICY_SIZE = _law(
+    "policy-size",
+    "Without white space a trust policy has at most 2048 characters, a managed policy 6144, and a role's "
+    "inline policies 10240 together.",
+    "AWS IAM user guide, quotas (facts/limits.json, iam; the last two numbers and the wording unverified)",
+    unverified=True,
+)
+
 # --- EC2 -------------------------------------------------------------------------------------------------
 SUBNET_DEPENDENCY = _law(
     "subnet-dependency",

@@ -81,6 +81,11 @@ ROLLBACK_COMPLETE = _law(
     "A first create that fails rolls back to ROLLBACK_COMPLETE; such a stack can only be deleted.",
     "field report G1; hashicorp/terraform-provider-aws#107",
 )
+STACK_TIMEOUT = _law(
+    "stack-timeout",
+    "A creation that takes longer than its TimeoutInMinutes is stopped, nested stacks too, and rolled back.",
+    f"{_CFN_API}, CreateStack, TimeoutInMinutes (wording as commonly seen)",
+)
 NESTED_REASON = _law(
     "stack-nested-reason",
     "A stack names the nested stack that failed; why is in that stack's events, which stay readable by "

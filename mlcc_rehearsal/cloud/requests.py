@@ -15,6 +15,7 @@ import botocore.session
 # Credential scopes that differ from botocore's service name.
 # Source: endpointPrefix/signingName of botocore's service models.
 _SIGNING_NAMES = {
+    "aps": "amp",
     "elasticloadbalancing": "elbv2",
     "monitoring": "cloudwatch",
     "servicequotas": "service-quotas",

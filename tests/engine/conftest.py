@@ -3,6 +3,7 @@
 from tests.engine.hyperpod_lives import (
     demo_life,
     existing_stack_life,
+    features_life,
     hyperpod_life,
     killed_life,
     operator_life,
@@ -14,6 +15,7 @@ from tests.engine.hyperpod_lives import (
 __all__ = [
     "demo_life",
     "existing_stack_life",
+    "features_life",
     "hyperpod_life",
     "killed_life",
     "operator_life",

@@ -121,6 +121,12 @@ def recovery_life(tmp_path_factory: pytest.TempPathFactory) -> Life:
 
 
 @pytest.fixture(scope="session")
+def features_life(tmp_path_factory: pytest.TempPathFactory) -> Life:
+    """mlcc-hyperpod with FSx from the template, then with the operator from it; each up to its destroy."""
+    return play_life(tmp_path_factory, "template_features", speed=600)
+
+
+@pytest.fixture(scope="session")
 def operator_life(tmp_path_factory: pytest.TempPathFactory) -> Life:
     """mlcc-operator on somebody else's cluster, with a watcher that does not come at first."""
     return play_life(tmp_path_factory, "operator_life")

@@ -34,6 +34,7 @@ from mlcc_infra.template import (
 )
 from mlcc_infra.template.lifecycle import SCRIPT, SCRIPT_KEY
 from mlcc_infra.template.made import log_groups, prerequisites_by_template, public_subnet_names
+from mlcc_infra.template.parameters import short_prefix
 from mlcc_infra.template.stack import TIMEOUT_MINUTES
 from tests.unit.profile_support import FLOOR, hyperpod, load, problems, warnings
 from tests.unit.test_template_parameters import TABLE, parameters
@@ -293,7 +294,7 @@ def test_rule_18_addresses_are_in_two_to_four_zones() -> None:
 
 
 def test_rule_19_teardown_knows_the_log_groups_that_are_written_again() -> None:
-    found = log_groups(NAMES.hyperpod_stack, NAMES.hyperpod_cluster)
+    found = log_groups(NAMES.hyperpod_stack, short_prefix(NAMES), NAMES.hyperpod_cluster)
     assert f"/aws/eks/{NAMES.hyperpod_eks_cluster}/cluster" in found
     assert {"/aws/lambda/mlcc-demo-hphpfunc", "/aws/lambda/mlcc-demo-hphelmfunc"} <= set(found)
 

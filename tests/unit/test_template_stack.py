@@ -177,12 +177,23 @@ def test_public_subnets_are_found_by_the_name_the_template_tags_them_with() -> N
 
 
 def test_log_groups_that_nobody_deletes_are_known() -> None:
-    assert log_groups("mlcc-demo-hp", "mlcc-demo-hyperpod") == (
+    found = log_groups("mlcc-demo-hp", "m0123abc", "mlcc-demo-hyperpod")
+    assert {
         "/aws/lambda/mlcc-demo-hphpfunc",
         "/aws/lambda/mlcc-demo-hphelmfunc",
+        "/aws/lambda/mlcc-demo-hpfsxfunc1",
+        "/aws/lambda/inf-m0123abc-*",
         "/aws/eks/mlcc-demo-hp-eks/cluster",
         "/aws/sagemaker/Clusters/mlcc-demo-hyperpod/*",
-    )
+    } <= set(found)
+
+
+def test_log_groups_of_a_profile_with_a_longer_name_are_not_meant() -> None:
+    """The functions of profile `demo-hp-x` have the prefix `mlcc-demo-hp-x-hp`."""
+    prefixes = [
+        name[:-1] for name in log_groups("mlcc-demo-hp", "m0", "mlcc-demo-hyperpod") if name[-1] == "*"
+    ]
+    assert not [each for each in prefixes if "/aws/lambda/mlcc-demo-hp-x-hphpfunc".startswith(each)]
 
 
 @pytest.mark.parametrize(

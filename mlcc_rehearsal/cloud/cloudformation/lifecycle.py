@@ -6,7 +6,7 @@ when provisioning resources'; field reports G1, G5, G6.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from typing import Any
 
 from mlcc_rehearsal.cloud import durations, laws_hyperpod
@@ -40,11 +40,14 @@ def create_root(stack: Stack, template: Template) -> Work:
     """Make a stack; when something fails, roll back as ``OnFailure`` says."""
     failed: list[str] = []
     yield durations.seconds("cloudformation.start")
-    yield from _make(stack, template, failed, deadline=_deadline(stack))
+    late = yield from _make(stack, template, failed, _timer(stack))
     if not failed:
         finish(stack, template, "CREATE_COMPLETE")
         return
     summary = f"The following resource(s) failed to create: [{', '.join(failed)}]. "
+    if late:
+        # This is the law "stack-timeout".
+        summary = "Stack creation time exceeded the specified timeout. "
     if stack.on_failure == "DO_NOTHING":
         stack.set_status("CREATE_FAILED", summary)
         return
@@ -58,14 +61,25 @@ def create_root(stack: Stack, template: Template) -> Work:
     yield from delete_contents(stack, "ROLLBACK_COMPLETE", "ROLLBACK_FAILED", ())
 
 
-def _deadline(stack: Stack) -> float | None:
+def _timer(stack: Stack) -> Task | None:
+    """Ends when a stack's TimeoutInMinutes is over; None for one without."""
     if stack.timeout_minutes is None:
         return None
-    return stack.account.clock.now() + stack.timeout_minutes * 60
+
+    def run_down(seconds: float) -> Work:
+        yield seconds
+
+    work = run_down(stack.timeout_minutes * 60.0)
+    return Task(stack.account, work, stack.principal, stack.region).start()
 
 
-def _make(stack: Stack, template: Template, failed: list[str], deadline: float | None = None) -> Work:
-    """Make all resources, each when what it depends on is there; names of those that failed are added."""
+def _make(
+    stack: Stack, template: Template, failed: list[str], timer: Task | None = None
+) -> Generator[float | int | Sequence[Task], None, bool]:
+    """Make all resources, each when what it depends on is there; names of those that failed are added.
+
+    Answers whether the timer has put an end to it.
+    """
     parts = {part.logical_id: part for part in template.parts(stack)}
     stack.parts = dict(parts)
     running: dict[str, Task] = {}
@@ -81,7 +95,7 @@ def _make(stack: Stack, template: Template, failed: list[str], deadline: float |
                 running[name] = _begin(stack, part)
         if not running:
             break
-        yield [*running.values()]
+        yield [*running.values(), *([timer] if timer is not None else [])]
         for name, task in list(running.items()):
             if task.finished:
                 del running[name]
@@ -89,12 +103,18 @@ def _make(stack: Stack, template: Template, failed: list[str], deadline: float |
                     done.add(name)
                 else:
                     failed.append(name)
-        late = deadline is not None and stack.account.clock.now() > deadline
+        late = timer is not None and timer.finished and not failed and len(done) < len(parts)
         if failed or late:
             failed.extend(_cancel(stack, running))
             running.clear()
+        if late:
+            failed.extend(sorted(set(parts) - done - set(failed)))
+            return True
+    if timer is not None:
+        timer.cancel()
     if not failed and len(done) < len(parts):
         raise AssertionError(f"resources of {stack.name} wait for each other: {sorted(set(parts) - done)}")
+    return False
 
 
 def _begin(stack: Stack, part: Part) -> Task:
@@ -102,18 +122,18 @@ def _begin(stack: Stack, part: Part) -> Task:
     stack.resources[part.logical_id] = resource
     stack.set_resource(resource, "CREATE_IN_PROGRESS")
     run = Run(stack, resource)
-    return Task(stack.account, _struck(run, part), stack.principal, stack.region).start()
+    return Task(stack.account, _struck(run, part, "Create"), stack.principal, stack.region).start()
 
 
-def _struck(run: Run, part: Part) -> Work:
+def _struck(run: Run, part: Part, action: str) -> Work:
     """The part's own work, unless a fault of the fault file strikes the resource."""
-    faults = run.account.faults
-    struck = faults.strike_resource(part.logical_id, run.account.clock.now()) if faults is not None else None
+    faults, now = run.account.faults, run.account.clock.now()
+    struck = faults.strike_resource(part.logical_id, action, now) if faults is not None else None
     if struck is not None:
         yield struck.seconds or 5.0
         if struck.effect == "error":
             raise ResourceFailed(reason_of(AwsError(str(struck.code), struck.message)))
-    yield from part.create(run)
+    yield from (part.create(run) if action == "Create" else part.delete(run))
 
 
 def _settle(stack: Stack, name: str, task: Task) -> bool:
@@ -312,7 +332,8 @@ class _Deletion:
             resource.status = "DELETE_COMPLETE"
         else:
             stack.set_resource(resource, "DELETE_IN_PROGRESS")
-            task = Task(stack.account, part.delete(Run(stack, resource)), stack.principal, stack.region)
+            work = _struck(Run(stack, resource), part, "Delete")
+            task = Task(stack.account, work, stack.principal, stack.region)
             self._running[name] = task.start()
 
     def _settle(self) -> None:

@@ -29,6 +29,8 @@ _PRINCIPAL = re.compile(r"arn:[^:]+:(?:iam|sts)::(\d{12}):(role|user|assumed-rol
 _LONGEST = {"roleName": 64, "policyName": 128, "instanceProfileName": 128, "userName": 64}
 _POLICIES_PER_ROLE = 10
 _MOST_TAGS = 50
+# White space does not count. Source: AWS IAM user guide, quotas (facts/limits.json, iam).
+_TRUST_SIZE, _POLICY_SIZE, _INLINE_SIZE = 2048, 6144, 10240
 _LONGEST_DESCRIPTION = 1000
 
 
@@ -81,6 +83,7 @@ class RehearsedIAMBackend(IAMBackend):
         twin = next((r for r in self.roles.values() if r.name.lower() == role_name.lower()), None)
         if twin is not None:
             raise laws.ROLE_NAME.broken(EntityAlreadyExists(f"Role with name {role_name} already exists."))
+        _check_trust(assume_role_policy_document)
         self._check_principals(assume_role_policy_document)
         role = super().create_role(
             role_name,
@@ -103,8 +106,9 @@ class RehearsedIAMBackend(IAMBackend):
     def update_assume_role_policy(self, role_name: str, policy_document: str) -> None:
         """As moto does, once its principals are right; others see the change seconds later.
 
-        :raises IAMException: MalformedPolicyDocument.
+        :raises IAMException: MalformedPolicyDocument, LimitExceeded.
         """
+        _check_trust(policy_document)
         self._check_principals(policy_document)
         role = self.get_role(role_name)
         account = find_account(self.account_id)
@@ -124,6 +128,20 @@ class RehearsedIAMBackend(IAMBackend):
             raise laws.POLICIES_PER_ROLE.broken(LimitExceededException(message))
         super().attach_role_policy(policy_arn, role_name)
 
+    def put_role_policy(self, role_name: str, policy_name: str, policy_json: str) -> None:
+        """:raises LimitExceededException: when the role's inline policies are too long together."""
+        role = self.get_role(role_name)
+        others = [text for name, text in role.policies.items() if name != policy_name]
+        if sum(_size(text) for text in (*others, policy_json)) > _INLINE_SIZE:
+            message = f"Maximum policy size of {_INLINE_SIZE} bytes exceeded for role {role_name}"
+            raise laws.POLICY_SIZE.broken(LimitExceededException(message))
+        super().put_role_policy(role_name, policy_name, policy_json)
+
+    def create_policy_version(self, policy_arn: str, policy_document: str, set_as_default: bool) -> Any:
+        """:raises LimitExceededException: for a document that is too long."""
+        _check_policy(policy_document)
+        return super().create_policy_version(policy_arn, policy_document, set_as_default)
+
     def delete_role(self, role_name: str) -> None:
         """:raises IAMException: DeleteConflict while policies or instance profiles are attached."""
         role = self.get_role(role_name)
@@ -138,8 +156,9 @@ class RehearsedIAMBackend(IAMBackend):
     def create_policy(
         self, description: str, path: str, policy_document: str, policy_name: str, tags: Any
     ) -> Any:
-        """:raises IAMException: ValidationError for a name that is too long."""
+        """:raises IAMException: ValidationError for a name, LimitExceeded for a document that is too long."""
         _check_name("policyName", policy_name)
+        _check_policy(policy_document)
         return super().create_policy(description, path, policy_document, policy_name, tags)
 
     def delete_policy(self, policy_arn: str) -> None:
@@ -192,6 +211,23 @@ class RehearsedIAMBackend(IAMBackend):
             return False
         account = find_account(self.account_id)
         return account is None or account.is_visible(f"principal:{arn}")
+
+
+def _size(document: str | dict[str, Any]) -> int:
+    text = document if isinstance(document, str) else json.dumps(document)
+    return len("".join(text.split()))
+
+
+def _check_trust(document: str) -> None:
+    if _size(document) > _TRUST_SIZE:
+        message = f"Cannot exceed quota for ACLSizePerRole: {_TRUST_SIZE}"
+        raise laws.POLICY_SIZE.broken(LimitExceededException(message))
+
+
+def _check_policy(document: str) -> None:
+    if _size(document) > _POLICY_SIZE:
+        message = f"Cannot exceed quota for PolicySize: {_POLICY_SIZE}"
+        raise laws.POLICY_SIZE.broken(LimitExceededException(message))
 
 
 def _check_name(parameter: str, name: str) -> None:

@@ -339,7 +339,20 @@ def test_buckets_and_published_outputs_are_found(cloud: Cloud) -> None:
 def test_a_service_that_does_not_answer_is_named_and_hides_no_other(cloud: Cloud) -> None:
     client("logs").create_log_group(logGroupName="/aws/eks/mlcc-demo-eks/cluster")
     silent: dict[str, str] = {}
-    for service in ("ec2", "iam", "elbv2", "elb", "eks", "sagemaker", "cloudformation", "s3", "logs", "ssm"):
+    services = (
+        "ec2",
+        "iam",
+        "elbv2",
+        "elb",
+        "eks",
+        "sagemaker",
+        "cloudformation",
+        "s3",
+        "logs",
+        "ssm",
+        "amp",
+    )
+    for service in services:
         fault = {"service": service, "effect": "error", "code": "AccessDeniedException", "status": 403}
         cloud.faults.add([fault])
         answer = look()

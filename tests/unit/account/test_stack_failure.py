@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -13,8 +14,9 @@ from mlcc_infra.account.stack_failure import first_cause, watch_creation
 NESTED = "AWS::CloudFormation::Stack"
 
 
-def event(stack: str, name: str, status: str, reason: str = "", **more: str) -> dict[str, str]:
+def event(stack: str, name: str, status: str, reason: str = "", at: int = 0, **more: str) -> dict[str, Any]:
     return {
+        "Timestamp": datetime(2026, 11, 30, tzinfo=UTC) + timedelta(seconds=at),
         "StackId": stack,
         "LogicalResourceId": name,
         "ResourceType": more.get("kind", "AWS::IAM::Role"),
@@ -40,6 +42,42 @@ EVENTS = {
         event("silent", "HyperPod", "CREATE_FAILED", "Embedded stack failed", kind=NESTED, physical="none")
     ],
     "none": [],
+    # Made after a first failure, changed, and at last not to be deleted.
+    "old": [
+        event("old", "demo", "DELETE_FAILED", "The following resource(s) failed", 90, physical="old"),
+        event("old", "VPC", "DELETE_FAILED", "Embedded stack failed", 80, kind=NESTED, physical="network"),
+        event("old", "demo", "DELETE_IN_PROGRESS", "User Initiated", 70, physical="old"),
+        event("old", "demo", "UPDATE_ROLLBACK_COMPLETE", at=60, physical="old"),
+        event("old", "Group", "UPDATE_FAILED", "no such zone", 50),
+        event("old", "demo", "UPDATE_IN_PROGRESS", "User Initiated", 40, physical="old"),
+        event("old", "demo", "CREATE_COMPLETE", at=30, physical="old"),
+        event("old", "demo", "CREATE_IN_PROGRESS", "User Initiated", 0, physical="old"),
+    ],
+    "network": [
+        event("network", "Subnet", "DELETE_FAILED", "has dependencies and cannot be deleted", 79),
+        event("network", "network", "DELETE_IN_PROGRESS", at=71, physical="network"),
+        event("network", "network", "CREATE_IN_PROGRESS", at=1, physical="network"),
+    ],
+    # A creation that failed, and a rollback that could not take a nested stack away.
+    "stuck": [
+        event("stuck", "demo", "ROLLBACK_FAILED", "The following resource(s) failed", 60, physical="stuck"),
+        event("stuck", "EKS", "DELETE_FAILED", "Embedded stack failed", 50, kind=NESTED, physical="eks"),
+        event("stuck", "demo", "ROLLBACK_IN_PROGRESS", "failed", 30, physical="stuck"),
+        event("stuck", "EKS", "CREATE_FAILED", "Embedded stack failed", 20, kind=NESTED, physical="eks"),
+        event("stuck", "demo", "CREATE_IN_PROGRESS", "User Initiated", 0, physical="stuck"),
+    ],
+    "eks": [
+        event("eks", "Addon", "DELETE_FAILED", "an interface is in use", 49),
+        event("eks", "eks", "DELETE_IN_PROGRESS", at=40, physical="eks"),
+        event("eks", "Addon", "CREATE_FAILED", "no such version", 19),
+        event("eks", "eks", "CREATE_IN_PROGRESS", at=5, physical="eks"),
+    ],
+    # OnFailure DELETE: the deletion is under way, and it is the creation that failed.
+    "going": [
+        event("going", "demo", "DELETE_IN_PROGRESS", "Delete requested by user", 20, physical="going"),
+        event("going", "Role", "CREATE_FAILED", "the name is taken", 10),
+        event("going", "demo", "CREATE_IN_PROGRESS", "User Initiated", 0, physical="going"),
+    ],
 }
 
 
@@ -84,6 +122,19 @@ def test_a_nested_stack_without_reasons_speaks_for_itself(session: Any) -> None:
 
 def test_a_stack_without_failures_has_no_cause(session: Any) -> None:
     assert first_cause(session(CloudFormation()), "none") == ""
+
+
+def test_a_deletion_that_fails_is_not_told_by_what_failed_long_before(session: Any) -> None:
+    cause = first_cause(session(CloudFormation()), "old")
+    assert cause == "VPC/Subnet: has dependencies and cannot be deleted"
+
+
+def test_what_a_rollback_could_not_delete_is_not_why_it_was_rolled_back(session: Any) -> None:
+    assert first_cause(session(CloudFormation()), "stuck") == "EKS/Addon: no such version"
+
+
+def test_a_deletion_that_follows_a_failed_creation_is_told_by_the_creation(session: Any) -> None:
+    assert first_cause(session(CloudFormation()), "going") == "Role: the name is taken"
 
 
 def watched(session: Any, *statuses: str, error: str = "ValidationError") -> list[str]:

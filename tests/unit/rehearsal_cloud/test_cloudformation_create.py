@@ -385,3 +385,48 @@ def test_without_a_role_of_its_own_the_stack_acts_as_its_caller(hp: HyperPodDesk
     assert any(entry.endswith(":user/somebody") for entry in entries)
     assert not any(entry.endswith(":user/rehearsal-operator") for entry in entries)
     assert f"arn:aws:iam::{hp.desk.cloud.account.account_id}:role/{ROLE}" not in entries
+
+
+def test_a_creation_is_stopped_when_its_minutes_are_over(hp: HyperPodDesk) -> None:
+    """The law "stack-timeout": in the middle of a nested stack that takes longer than all of it may."""
+    stack = hp.begin(TimeoutInMinutes=8)
+    hp.desk.pass_time(8 * 60 + 30)
+    assert hp.status(stack) == "ROLLBACK_IN_PROGRESS"
+    assert hp.settle(stack)["StackStatus"] == "ROLLBACK_COMPLETE"
+    [event] = [e for e in hp.events(stack) if e["ResourceStatus"] == "ROLLBACK_IN_PROGRESS"]
+    assert event["ResourceStatusReason"] == (
+        "Stack creation time exceeded the specified timeout. Rollback requested by user."
+    )
+    began = hp.events(stack)[0]["Timestamp"]
+    assert 480 <= (event["Timestamp"] - began).total_seconds() < 500
+    assert ("EKSClusterStack", "Resource creation cancelled") in hp.failures(stack)
+    assert hp.desk.eks.list_clusters()["clusters"] == []
+
+
+def test_a_creation_within_its_minutes_is_left_alone(hp: HyperPodDesk) -> None:
+    stack = hp.create(TimeoutInMinutes=90)
+    assert hp.status(stack) == "CREATE_COMPLETE"
+    hp.desk.pass_time(100 * 60)
+    assert hp.status(stack) == "CREATE_COMPLETE"
+
+
+def test_a_fault_can_strike_a_deletion(hp: HyperPodDesk) -> None:
+    stack = hp.create()
+    fault = {
+        "service": "cloudformation-resource",
+        "operation": "S3EndpointStack",
+        "match": {"Action": "Delete"},
+        "calls": [1],
+        "code": "DependencyViolation",
+        "message": "not now",
+    }
+    hp.desk.cloud.account.faults.add([fault])
+    hp.cfn.delete_stack(StackName=STACK)
+    assert hp.settle(stack)["StackStatus"] == "DELETE_FAILED"
+    [(where, reason)] = hp.failures(stack)
+    assert where == "S3EndpointStack"
+    assert "not now" in reason
+    hp.cfn.delete_stack(StackName=STACK)
+    assert hp.settle(stack)["StackStatus"] == "DELETE_COMPLETE"
+    with pytest.raises(ValueError, match="Create or Delete"):
+        hp.desk.cloud.account.faults.add([{**fault, "match": {"Action": "Update"}}])

@@ -219,3 +219,40 @@ def test_simulation_needs_a_principal_that_exists(desk: Desk, refused: Any, arn:
         desk.iam.simulate_principal_policy(
             PolicySourceArn=arn.format(desk.cloud.options.account_id), ActionNames=["s3:GetObject"]
         )
+
+
+def test_documents_keep_to_their_sizes_without_white_space(desk: Desk, refused: Any) -> None:
+    """The law "policy-size"."""
+
+    def trusting(size: int) -> str:
+        document = trust("ec2.amazonaws.com")
+        document["Statement"][0]["Sid"] = ""
+        document["Statement"][0]["Sid"] = "x" * (size - len("".join(json.dumps(document).split())))
+        return json.dumps(document, indent=8)
+
+    def allowing(size: int) -> str:
+        document: dict[str, Any] = {"Version": "2012-10-17", "Statement": [{"Sid": "", **ALLOW}]}
+        document["Statement"][0]["Sid"] = "x" * (size - len("".join(json.dumps(document).split())))
+        return json.dumps(document, indent=8)
+
+    desk.iam.create_role(RoleName="long", AssumeRolePolicyDocument=trusting(2048))
+    with refused("LimitExceeded", "policy-size") as refusal:
+        desk.iam.create_role(RoleName="longer", AssumeRolePolicyDocument=trusting(2049))
+    assert refusal.text == "Cannot exceed quota for ACLSizePerRole: 2048"
+    with refused("LimitExceeded", "policy-size"):
+        desk.iam.update_assume_role_policy(RoleName="long", PolicyDocument=trusting(2049))
+
+    arn = desk.iam.create_policy(PolicyName="p", PolicyDocument=allowing(6144))["Policy"]["Arn"]
+    with refused("LimitExceeded", "policy-size") as refusal:
+        desk.iam.create_policy(PolicyName="q", PolicyDocument=allowing(6145))
+    assert refusal.text == "Cannot exceed quota for PolicySize: 6144"
+    with refused("LimitExceeded", "policy-size"):
+        desk.iam.create_policy_version(PolicyArn=arn, PolicyDocument=allowing(6145))
+
+    desk.iam.put_role_policy(RoleName="long", PolicyName="a", PolicyDocument=allowing(6000))
+    desk.iam.put_role_policy(RoleName="long", PolicyName="b", PolicyDocument=allowing(4240))
+    with refused("LimitExceeded", "policy-size") as refusal:
+        desk.iam.put_role_policy(RoleName="long", PolicyName="c", PolicyDocument=allowing(200))
+    assert refusal.text == "Maximum policy size of 10240 bytes exceeded for role long"
+    desk.iam.put_role_policy(RoleName="long", PolicyName="b", PolicyDocument=allowing(4000))
+    desk.iam.put_role_policy(RoleName="long", PolicyName="c", PolicyDocument=allowing(200))
