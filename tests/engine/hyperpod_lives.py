@@ -127,6 +127,12 @@ def features_life(tmp_path_factory: pytest.TempPathFactory) -> Life:
 
 
 @pytest.fixture(scope="session")
+def killed_stack_life(tmp_path_factory: pytest.TempPathFactory) -> Life:
+    """mlcc-hyperpod with a first run that is killed while the stack is made."""
+    return play_life(tmp_path_factory, "killed_stack", speed=600)
+
+
+@pytest.fixture(scope="session")
 def operator_life(tmp_path_factory: pytest.TempPathFactory) -> Life:
     """mlcc-operator on somebody else's cluster, with a watcher that does not come at first."""
     return play_life(tmp_path_factory, "operator_life")
