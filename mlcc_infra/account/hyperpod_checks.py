@@ -23,8 +23,12 @@ STUCK_STATES = frozenset({"UPDATE_ROLLBACK_FAILED", "IMPORT_ROLLBACK_FAILED"})
 _NO_TEMPLATE = ("404", "NoSuchKey", "NoSuchBucket")
 
 
-def check_template(reader: Reader, profile: Profile, url: str) -> list[CheckResult]:
-    """The template is there, and is the one that is pinned; read from S3 with the caller's identity."""
+def check_template(reader: Reader, profile: Profile, url: str, *, made: bool) -> list[CheckResult]:
+    """The template is there, and is the one that is pinned; read from S3 with the caller's identity.
+
+    Where the stack is `made` it does not read the template any more, so that another one than this release's
+    is worth a warning only when the profile pins the digest that it saw itself.
+    """
     bucket, key = split_url(url)
     client = reader.session.client("s3")
     try:
@@ -42,6 +46,9 @@ def check_template(reader: Reader, profile: Profile, url: str) -> list[CheckResu
             )
         ]
     outcome = check_pin(profile, hashlib.sha256(body).hexdigest())
+    if made and outcome.verdict == "warning" and profile.hyperpod.template.digest is None:
+        said = f"{outcome.found}; the stack is made and does not read it any more"
+        return [CheckResult(name="template", verdict=Verdict.OK, found=said)]
     return [
         CheckResult(
             name="template",

@@ -137,6 +137,7 @@ def plan_hyperpod_eks(survey: Survey) -> HyperPodEksPlan:
     reader = survey.reader
     dead = hyperpod_checks.dead_stack_id(reader, names.hyperpod_stack)
     recorded = survey.recorded.resources.get((STACK, f"{NATIVE}-stack"))
+    is_made_now = dead is not None or describe_stack(reader, names.hyperpod_stack) is None
     return HyperPodEksPlan(
         roles=roles,
         existing=None,
@@ -150,7 +151,7 @@ def plan_hyperpod_eks(survey: Survey) -> HyperPodEksPlan:
         # Another trigger replaces the stack: it stays what it was, until the recorded stack is dead.
         replacement_trigger=(dead or recorded.replacement_trigger) if recorded else "",
         dead_stack=dead,
-        stack_is_made=dead is not None or describe_stack(reader, names.hyperpod_stack) is None,
+        stack_is_made=is_made_now,
         admins=admins,
         operator=operator,
         tls_bucket=tls_bucket,
@@ -168,7 +169,10 @@ def plan_hyperpod_eks(survey: Survey) -> HyperPodEksPlan:
                     reader, zones, _floor_types(survey), profile.region_facts.excluded_zones
                 ),
             ),
-            Check(name="template", run=lambda: hyperpod_checks.check_template(reader, profile, url)),
+            Check(
+                name="template",
+                run=lambda: hyperpod_checks.check_template(reader, profile, url, made=not is_made_now),
+            ),
             Check(
                 name="template parameters",
                 run=lambda: hyperpod_checks.check_parameters(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ from mlcc_infra.account import hyperpod_checks
 from mlcc_infra.account.preflight import Verdict
 from mlcc_infra.account.reader import Reader
 from mlcc_infra.account.session import AccountSession
+from tests.unit.profile_support import hyperpod, load
 
 STACK = "mlcc-demo-hp"
 PARAMETERS = {"KubernetesVersion": "1.35", "NodeRecovery": "Automatic"}
@@ -109,3 +111,30 @@ def test_the_address_of_a_template_gives_bucket_and_key() -> None:
         "aws-sagemaker-hyperpod-cluster-setup-us-west-2-prod",
         "templates/a.yaml",
     )
+
+
+class S3:
+    """An object in AWS's bucket that is not this release's template."""
+
+    def get_object(self, **_asked: str) -> dict[str, Any]:
+        return {"Body": io.BytesIO(b"another template")}
+
+
+@pytest.mark.parametrize(
+    ("made", "pinned", "verdict"),
+    [
+        (False, None, Verdict.WARNING),
+        (True, None, Verdict.OK),
+        (True, "0" * 64, Verdict.WARNING),
+    ],
+)
+def test_another_template_is_worth_a_warning_while_a_stack_is_made_from_it(
+    monkeypatch: pytest.MonkeyPatch, made: bool, pinned: str | None, verdict: Verdict
+) -> None:
+    monkeypatch.setattr(AccountSession, "client", lambda _self, _service: S3())
+    reader = Reader(AccountSession(region="us-west-2"), profile="demo")
+    profile = load(hyperpod({"template": {"digest": pinned}} if pinned else {}))
+    url = "https://bucket.s3.us-west-2.amazonaws.com/templates/main.yaml"
+    [result] = hyperpod_checks.check_template(reader, profile, url, made=made)
+    assert result.verdict is verdict
+    assert "a template with digest" in result.found
