@@ -18,7 +18,8 @@ from botocore.exceptions import ClientError
 from mlcc_infra import clock
 from mlcc_infra.account import cluster_client
 from mlcc_infra.account.reader import error_code
-from mlcc_infra.account.session import AccountSession
+from mlcc_infra.account.session import AccountSession, Identity
+from mlcc_infra.errors import UserError
 
 # A principal made seconds ago is unknown to EKS for a while (IAM user guide, eventual consistency).
 NEW_PRINCIPAL_SECONDS = 60.0
@@ -200,8 +201,22 @@ def remove_admin(session: AccountSession, cluster: str, policy_arn: str, ensured
             raise
 
 
-def verify_caller_is_admin(session: AccountSession, cluster: Mapping[str, Any]) -> str | None:
-    """Ask the cluster itself whether the caller may do everything: None when so, else the reason.
+@dataclass(frozen=True, kw_only=True)
+class CallerAccess:
+    """What a cluster says of the caller. `reason` is empty when the caller may do everything in it.
+
+    `refused` tells a cluster that does not let the caller in from one that could not be asked, such as one
+    with a private endpoint.
+    """
+
+    reason: str = ""
+    refused: bool = False
+
+
+def caller_access(
+    session: AccountSession, cluster: Mapping[str, Any], *, seconds: float = cluster_client.REQUEST_SECONDS
+) -> CallerAccess:
+    """Ask the cluster itself whether the caller may do everything.
 
     `cluster` is EKS's DescribeCluster answer. One call with a time limit; never raises, because a
     private endpoint that this machine cannot reach is no reason to stop.
@@ -212,9 +227,69 @@ def verify_caller_is_admin(session: AccountSession, cluster: Mapping[str, Any]) 
         "spec": {"resourceAttributes": {"group": "*", "resource": "*", "verb": "*"}},
     }
     try:
-        with cluster_client.connect(session, cluster) as api:
+        with cluster_client.connect(session, cluster, seconds=seconds) as api:
             answer = api.create("/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", review)
-    except (cluster_client.ClusterRefusedError, cluster_client.ClusterUnreachableError) as error:
-        return str(error)
-    allowed = answer["status"]["allowed"]
-    return None if allowed else "the cluster knows the caller, but not as an admin"
+    except cluster_client.ClusterRefusedError as error:
+        return CallerAccess(reason=str(error), refused=error.status in (401, 403))
+    except cluster_client.ClusterUnreachableError as error:
+        return CallerAccess(reason=str(error))
+    if answer["status"]["allowed"]:
+        return CallerAccess()
+    return CallerAccess(reason="the cluster knows the caller, but not as an admin", refused=True)
+
+
+def caller_principal(session: AccountSession, identity: Identity) -> str:
+    """The IAM principal behind a caller, as an access entry names it: the role of a session, with its path.
+
+    Raises `UserError` where there is none: the account's root, or a role that IAM does not show.
+    """
+    _, _, service, _, _, principal = identity.arn.split(":", 5)
+    if service == "iam" and principal.startswith("user/"):
+        return identity.arn
+    kind, _, rest = principal.partition("/")
+    if kind != "assumed-role":
+        raise UserError(
+            f"{identity.arn} cannot have an access entry: EKS takes IAM roles and users.",
+            remedy="Use an IAM role or user.",
+        )
+    role = rest.partition("/")[0]
+    try:
+        return str(session.client("iam").get_role(RoleName=role)["Role"]["Arn"])
+    except ClientError as error:
+        raise UserError(
+            f"The ARN of role {role}, whose session calls, could not be looked up: {error_code(error)}.",
+            remedy=f"Have its ARN (`aws iam get-role --role-name {role}`) put under mlcc:admins.",
+        ) from error
+
+
+# In this order, and never back (EKS user guide, "Change authentication mode to use access entries").
+AUTHENTICATION_MODES = ("CONFIG_MAP", "API_AND_CONFIG_MAP", "API")
+
+
+def next_mode(now: str, wanted: str) -> str | None:
+    """The next step from one authentication mode to another, None when it is there.
+
+    Raises `UserError` for a step back, which EKS does not do.
+    """
+    have, want = AUTHENTICATION_MODES.index(now), AUTHENTICATION_MODES.index(wanted)
+    if want < have:
+        raise UserError(
+            f"The cluster's authentication mode is {now}, and EKS never moves it back to {wanted}.",
+            remedy="Keep access entries: they do what the aws-auth config map did.",
+        )
+    return AUTHENTICATION_MODES[have + 1] if want > have else None
+
+
+def move_mode_command(cluster: str, mode: str) -> str:
+    """The command that moves a cluster's authentication mode."""
+    return f"aws eks update-cluster-config --name {cluster} --access-config authenticationMode={mode}"
+
+
+def require_entries(cluster: Mapping[str, Any]) -> None:
+    """Raise `UserError` when a described cluster is in a mode in which EKS refuses access entries."""
+    mode = (cluster.get("accessConfig") or {}).get("authenticationMode")
+    if mode == "CONFIG_MAP":
+        raise UserError(
+            f"EKS cluster {cluster['name']} knows people through its aws-auth config map only (CONFIG_MAP).",
+            remedy=f"{move_mode_command(cluster['name'], 'API_AND_CONFIG_MAP')}, then run again.",
+        )

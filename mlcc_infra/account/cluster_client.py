@@ -49,10 +49,11 @@ class ClusterRefusedError(Exception):
 class ClusterApi:
     """Calls on a cluster's API. Paths as Kubernetes documents them: `/api/v1/nodes`."""
 
-    def __init__(self, pool: urllib3.PoolManager, endpoint: str, token: str) -> None:
+    def __init__(self, pool: urllib3.PoolManager, endpoint: str, token: str, seconds: float) -> None:
         self.pool = pool
         self._endpoint = endpoint
         self._token = token
+        self._seconds = seconds
 
     def get(self, path: str, **query: str) -> Any:
         """The decoded answer."""
@@ -94,7 +95,7 @@ class ClusterApi:
                     "Content-Type": "application/json",
                     "Authorization": f"Bearer {self._token}",
                 },
-                timeout=REQUEST_SECONDS,
+                timeout=self._seconds,
                 retries=False,
             )
         except (HTTPError, OSError) as error:
@@ -153,8 +154,12 @@ def cluster_token(session: AccountSession, cluster: str) -> str:
 
 
 @contextlib.contextmanager
-def connect(session: AccountSession, cluster: Mapping[str, Any]) -> Iterator[ClusterApi]:
+def connect(
+    session: AccountSession, cluster: Mapping[str, Any], *, seconds: float = REQUEST_SECONDS
+) -> Iterator[ClusterApi]:
     """A client of a described cluster, good for a few minutes: its token is short-lived.
+
+    `seconds` is how long one call may take.
 
     Raises `ClusterUnreachableError` for a cluster that has no endpoint yet.
     """
@@ -164,7 +169,7 @@ def connect(session: AccountSession, cluster: Mapping[str, Any]) -> Iterator[Clu
         raise ClusterUnreachableError(f"the cluster {cluster['name']} is {cluster['status']}: no endpoint")
     trust = ssl.create_default_context(cadata=base64.b64decode(authority).decode())
     with _pool(endpoint, trust) as pool:
-        yield ClusterApi(pool, endpoint, cluster_token(session, cluster["name"]))
+        yield ClusterApi(pool, endpoint, cluster_token(session, cluster["name"]), seconds)
 
 
 def _pool(endpoint: str, trust: ssl.SSLContext) -> urllib3.PoolManager:

@@ -7,10 +7,12 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from mlcc_infra import versions
+from mlcc_infra.account.cluster_access import AUTHENTICATION_MODES, move_mode_command, next_mode
 from mlcc_infra.account.lookups.eks import describe_cluster
 from mlcc_infra.account.preflight import CheckResult, Verdict
 from mlcc_infra.account.reader import Reader
 from mlcc_infra.account.zones import missing_offers
+from mlcc_infra.errors import UserError
 
 OFFERED_VERSIONS_SHOWN = 5
 MINIMUM_ZONES = 2
@@ -174,20 +176,40 @@ def check_cluster_state(reader: Reader, cluster: str) -> list[CheckResult]:
     ]
 
 
-def check_authentication_mode(reader: Reader, cluster: str) -> list[CheckResult]:
-    """A cluster's authentication mode only moves forward; ours is API (EKS user guide, access entries)."""
+def check_authentication_mode(reader: Reader, cluster: str, wanted: str = "API") -> list[CheckResult]:
+    """A cluster's authentication mode moves forward only, step by step (EKS user guide, access entries).
+
+    The last step is the engine's; whoever is in the aws-auth config map alone loses access with it.
+    """
     live = describe_cluster(reader, cluster)
     mode = ((live or {}).get("accessConfig") or {}).get("authenticationMode")
-    if mode != "CONFIG_MAP":
+    if mode not in AUTHENTICATION_MODES:
         return []
+    name = "authentication mode"
+    try:
+        following = next_mode(mode, wanted)
+    except UserError as error:
+        return [CheckResult(name=name, verdict=Verdict.REFUSED, found=error.message, remedy=error.remedy)]
+    if following is None:
+        return [CheckResult(name=name, verdict=Verdict.OK, found=f"{cluster}: {mode}")]
+    if following == wanted:
+        return [
+            CheckResult(
+                name=name,
+                verdict=Verdict.WARNING,
+                found=f"EKS cluster {cluster} goes from {mode} to {wanted}, for good: its aws-auth config "
+                "map lets nobody in any more",
+                remedy="put the administrators in it under mlcc:admins "
+                "(`kubectl -n kube-system get configmap aws-auth -o yaml`)",
+            )
+        ]
     return [
         CheckResult(
-            name="authentication mode",
+            name=name,
             verdict=Verdict.REFUSED,
             found=f"EKS cluster {cluster} knows people through its aws-auth config map only",
-            needed="API_AND_CONFIG_MAP or API",
-            remedy=f"aws eks update-cluster-config --name {cluster} "
-            "--access-config authenticationMode=API_AND_CONFIG_MAP, then run again",
+            needed=f"{following} or {wanted}",
+            remedy=f"{move_mode_command(cluster, following)}, then run again",
         )
     ]
 

@@ -12,7 +12,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from mlcc_infra.account.decisions import Recorded, ResourceKey
+from mlcc_infra.account.stack_access import stored_access
 from mlcc_infra.account.state_transfer import export_state
+from mlcc_infra.account.stored_identity import EncryptedIdentityError, stored_identities
 from mlcc_infra.tagging import TAG_ORIGIN, TAG_PROFILE, Origin
 
 AWS_PROVIDER = "pulumi:providers:aws"
@@ -43,17 +45,28 @@ class RecordedState:
     """What a stack's state records: its resources, the account its aws provider is bound to, its profile.
 
     `pending` are operations that were under way when a run was killed.
+    `aws_profiles` are the AWS profiles that refresh and destroy will ask for credentials, `access` what the
+    stack ensured of access to its clusters.
     """
 
     resources: Mapping[ResourceKey, Recorded] = field(default_factory=dict)
     account: str | None = None
     profile: str | None = None
     pending: tuple[Pending, ...] = ()
+    aws_profiles: frozenset[str] = frozenset()
+    access: tuple[Mapping[str, Any], ...] = ()
 
     @property
     def begun(self) -> frozenset[ResourceKey]:
         """Resources whose creation a killed run had begun: what exists of them, this stack made."""
         return frozenset(found.key for found in self.pending if found.operation == "creating")
+
+    def identity(self, configured: str | None) -> str | None:
+        """The AWS profile for what the state holds: the one stored there, None for the environment's own.
+
+        A state without a provider says nothing of it; then it is the configured one.
+        """
+        return min(self.aws_profiles, default=None) if self.account else configured
 
 
 def key_of_urn(urn: str) -> ResourceKey:
@@ -94,7 +107,14 @@ def index_export(export: Mapping[str, Any]) -> RecordedState:
             replacement_trigger=str(resource.get("replacementTrigger") or ""),
             inputs=inputs,
         )
-    return RecordedState(resources=index, account=account, profile=profile, pending=_pending(export))
+    return RecordedState(
+        resources=index,
+        account=account,
+        profile=profile,
+        aws_profiles=_aws_profiles(export),
+        pending=_pending(export),
+        access=tuple(stored_access(export)),
+    )
 
 
 def _pending(export: Mapping[str, Any]) -> tuple[Pending, ...]:
@@ -108,6 +128,13 @@ def _pending(export: Mapping[str, Any]) -> tuple[Pending, ...]:
         )
         for operation in operations
     )
+
+
+def _aws_profiles(export: Mapping[str, Any]) -> frozenset[str]:
+    try:
+        return frozenset(found.profile for found in stored_identities(export) if found.profile)
+    except EncryptedIdentityError:
+        return frozenset()  # `mlcc-infra identity` reads those too
 
 
 def _only_allowed_account(provider_inputs: Mapping[str, Any]) -> str | None:

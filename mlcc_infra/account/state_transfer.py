@@ -35,8 +35,7 @@ def export_state(stack: str, cwd: str | None = None, *, show_secrets: bool = Fal
 
 
 def import_state(stack: str, export: Mapping[str, Any], cwd: str | None = None) -> None:
-    """`pulumi stack import`, from memory. `UserError` in the CLI's words when it refuses; nothing is written
-    then."""
+    """`pulumi stack import`, from memory. `UserError` in the CLI's words when it refuses."""
     _run(
         ["import", "--stack", stack],
         cwd,

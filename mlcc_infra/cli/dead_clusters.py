@@ -15,15 +15,18 @@ if TYPE_CHECKING:
 def drop_what_died(profile: Profile, say: Callable[[str], object]) -> None:
     """Drop from the state what lay in clusters that EKS says are gone, and say it.
 
+    EKS is asked with the identity that the state stores.
     Without this the Kubernetes provider stops every run at it. Raises `UserError` for a cluster that exists
     and does not answer.
     """
     from mlcc_infra.account.dead_cluster_state import drop_in_cluster_state
+    from mlcc_infra.account.recorded_state import read_recorded_state
     from mlcc_infra.account.session import AccountSession
 
     os.environ.update(pulumi_command()[1])  # whatever else runs `pulumi` finds the same
+    identity = read_recorded_state(profile.stack).identity(profile.aws_profile)
     dropped = drop_in_cluster_state(
-        profile.stack, lambda region: AccountSession(region=region, aws_profile=profile.aws_profile)
+        profile.stack, lambda region: AccountSession(region=region, aws_profile=identity)
     )
     if dropped.resources:
         names = ", ".join(urn.rpartition("::")[2] for urn in dropped.resources)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -13,6 +14,7 @@ from mlcc_infra.cli.processes import pulumi_command, run_to_end
 from mlcc_infra.cli.stack_argument import StackName, profile_of
 
 if TYPE_CHECKING:
+    from mlcc_infra.account.recorded_state import RecordedState
     from mlcc_infra.profile import Profile
 
 
@@ -27,10 +29,15 @@ def destroy(
 
     Where a cluster was deleted behind the stack's back, what was in it is dropped from the state first.
     """
+    from mlcc_infra.account.recorded_state import read_recorded_state
+
     profile = profile_of(stack)
-    if profile.force_delete:
-        _say_foreign(profile)
     pulumi_cli, environment = pulumi_command()
+    os.environ.update(environment)  # whatever else runs `pulumi` finds the same
+    # Read before it is gone: whatever is done after the stack is in its account, with its identity.
+    recorded = read_recorded_state(stack)
+    if profile.force_delete:
+        _say_foreign(profile, recorded)
     drop_what_died(profile, typer.echo)
     command = [pulumi_cli, "destroy", "--stack", stack, *(["--yes"] if yes else [])]
     code = run_to_end(command, environment)
@@ -41,15 +48,16 @@ def destroy(
             code=ExitCode.INTERRUPTED if code == ExitCode.INTERRUPTED else ExitCode.FAILED,
         )
     if profile.hyperpod.existing_stack and profile.has("hyperpod-eks"):
-        _say_nested(profile, profile.hyperpod.existing_stack)
+        identity = recorded.identity(profile.aws_profile)
+        _say_nested(profile, profile.hyperpod.existing_stack, identity)
     if not force_delete:
         return
     from mlcc_infra.account.retained import delete_bucket, delete_role
     from mlcc_infra.targets.retention import read_retained
 
-    retained = read_retained(profile)
+    retained = read_retained(profile, recorded)
     if not retained.lines():
-        typer.echo(f"{stack} has left nothing in the account.")
+        typer.echo(f"{stack} has left nothing in {retained.place}.")
         return
     for kind, name in retained.lines():
         typer.echo(f"  {kind}  {name}")
@@ -66,13 +74,13 @@ def destroy(
         typer.echo(f"deleted bucket {bucket.name} with everything in it")
 
 
-def _say_nested(profile: Profile, stack: str) -> None:
+def _say_nested(profile: Profile, stack: str, aws_profile: str | None) -> None:
     """What an adopted stack leaves when it is deleted: nested stacks that AWS's template retains (rule 7)."""
     from mlcc_infra.account.lookups.cloudformation import describe_stack, nested_stacks_left
     from mlcc_infra.account.reader import Reader
     from mlcc_infra.account.session import AccountSession
 
-    session = AccountSession(region=profile.region, aws_profile=profile.aws_profile)
+    session = AccountSession(region=profile.region, aws_profile=aws_profile)
     reader = Reader(session, profile=profile.name)
     if describe_stack(reader, stack) is not None:
         typer.echo(f"stack {stack} was taken over and stays; mlcc:own with `stack` lets destroy delete it")
@@ -81,11 +89,11 @@ def _say_nested(profile: Profile, stack: str) -> None:
         typer.echo(f"stack {name}, which {stack} nested, is retained by AWS's template; delete it by hand")
 
 
-def _say_foreign(profile: Profile) -> None:
+def _say_foreign(profile: Profile, recorded: RecordedState) -> None:
     """With `mlcc:forceDelete` the engine deletes the roles; what others put on them goes first, so say it."""
     from mlcc_infra.targets.retention import read_retained
 
-    for role in read_retained(profile).roles:
+    for role in read_retained(profile, recorded).roles:
         for kind, name in role.foreign():
             typer.echo(
                 f"{kind} {name} is somebody else's; mlcc:forceDelete takes it off and deletes the role"

@@ -23,14 +23,23 @@ def doctor(
     as_json: Annotated[bool, typer.Option("--json", help="Print a JSON list instead of a table.")] = False,
 ) -> None:
     """Check whether `pulumi up` of a stack can work: exit code 3 when something stands in the way."""
+    from mlcc_infra.account.session import known_profiles
     from mlcc_infra.targets.deployment import plan_deployment
+    from mlcc_infra.targets.identity_checks import access_results, stored_identity_results
 
-    plan = plan_deployment(profile_of(stack))
-    refused = any(result.verdict == "refused" for result in plan.results)
+    profile = profile_of(stack)
+    plan = plan_deployment(profile)
+    recorded = plan.survey.recorded
+    results = (
+        *plan.results,
+        *stored_identity_results(profile, recorded, known_profiles()),
+        *access_results(profile, recorded),
+    )
+    refused = any(result.verdict == "refused" for result in results)
     if as_json:
-        typer.echo(json.dumps([asdict(result) for result in plan.results], indent=2))
+        typer.echo(json.dumps([asdict(result) for result in results], indent=2))
     else:
-        _print_table(stack, plan.results)
+        _print_table(stack, results)
     if refused:
         raise typer.Exit(ExitCode.REFUSED)
 

@@ -20,9 +20,10 @@ if TYPE_CHECKING:
 class Report:
     """What is kept on purpose, (kind, name) each; what is left over; what could not be looked at.
 
-    `foreign` are those of the kept that somebody else made, by name.
+    `foreign` are those of the kept that somebody else made, by name; `place` is where was looked.
     """
 
+    place: str
     kept: list[tuple[str, str]]
     foreign: frozenset[str]
     left_over: tuple[Thing, ...]
@@ -42,8 +43,9 @@ def find(stack: str) -> Report:
     from mlcc_infra.targets.retention import read_retained
 
     profile = profile_of(stack)
-    retained = read_retained(profile)
-    recorded = {found.id for found in read_recorded_state(stack).resources.values()}
+    state = read_recorded_state(stack)
+    retained = read_retained(profile, state)
+    recorded = {found.id for found in state.resources.values()}
     # What the state holds is in use, not kept.
     kept = [
         line
@@ -51,9 +53,15 @@ def find(stack: str) -> Report:
         if item.name not in recorded
         for line in item.lines()
     ]
-    names = profile.names(retained.reader.session.identity().account)
+    names = profile.names(retained.identity.account)
     found = find_left_over(retained.reader, names, READS, recorded=recorded, kept=retained.lines())
-    return Report(kept=kept, foreign=retained.foreign(), left_over=found.things, unreadable=found.unreadable)
+    return Report(
+        place=retained.place,
+        kept=kept,
+        foreign=retained.foreign(),
+        left_over=found.things,
+        unreadable=found.unreadable,
+    )
 
 
 def report(stack: str) -> Report:
@@ -69,8 +77,8 @@ def report(stack: str) -> Report:
         for line in lines(found.left_over):
             typer.echo(f"  {line}")
     elif not found.unreadable:
-        typer.echo(f"{stack} has left nothing over.")
-    show_retained(stack, found.kept, found.foreign)
+        typer.echo(f"{stack} has left nothing over in {found.place}.")
+    show_retained(stack, found.kept, found.foreign, found.place)
     return found
 
 

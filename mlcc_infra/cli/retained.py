@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import json
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from mlcc_infra.cli.stack_argument import StackName, profile_of
+from mlcc_infra.errors import UserError
+
+if TYPE_CHECKING:
+    from mlcc_infra.account.recorded_state import RecordedState
 
 
 def retained(
@@ -17,21 +21,31 @@ def retained(
     """List the resources that destroy leaves in the account, read from the account itself."""
     from mlcc_infra.targets.retention import read_retained
 
-    found = read_retained(profile_of(stack))
+    found = read_retained(profile_of(stack), _recorded(stack))
     lines = found.lines()
     if as_json:
         typer.echo(json.dumps([{"kind": kind, "name": name} for kind, name in lines], indent=2))
         return
-    show_retained(stack, lines, found.foreign())
+    show_retained(stack, lines, found.foreign(), found.place)
 
 
-def show_retained(stack: str, lines: list[tuple[str, str]], foreign: frozenset[str]) -> None:
+def _recorded(stack: str) -> RecordedState:
+    """The state, for its account; nothing where the stack is not there any more."""
+    from mlcc_infra.account.recorded_state import RecordedState, read_recorded_state
+
+    try:
+        return read_recorded_state(stack)
+    except UserError:
+        return RecordedState()
+
+
+def show_retained(stack: str, lines: list[tuple[str, str]], foreign: frozenset[str], place: str) -> None:
     """Say what is kept on purpose, with what hangs on it, and how one gets rid of it.
 
-    `foreign` are names of policies that somebody else put on the roles.
+    `foreign` are names of policies that somebody else put on the roles, `place` is where was looked.
     """
     if not lines:
-        typer.echo(f"{stack} keeps nothing in the account.")
+        typer.echo(f"{stack} keeps nothing in {place}.")
         return
     typer.echo(f"{stack} keeps these {len(lines)} on purpose; the next `up` takes them over:")
     for kind, name in lines:

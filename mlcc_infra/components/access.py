@@ -15,11 +15,15 @@ from pulumi import dynamic
 
 from mlcc_infra.account import cluster_access, cluster_client
 from mlcc_infra.account.cluster_access import Ensured
-from mlcc_infra.components.dynamic_provider import guarded_session, one_message, progress
+from mlcc_infra.account.session import AccountSession
+from mlcc_infra.components.dynamic_provider import guarded_session, one_message, progress, replaced
 from mlcc_infra.tagging import TAG_STACK
 
 if TYPE_CHECKING:
     from pulumi_aws import iam  # costs the plugin of dynamic resources a second
+
+# A refresh does not wait long for a cluster that may not be reachable from here at all.
+LOOK_SECONDS = 5.0
 
 
 @final
@@ -81,6 +85,8 @@ class AccessProvider(dynamic.ResourceProvider):
         """Look who is admin now; a missing one shows as a difference.
 
         A cluster that is gone is said here: where charts lie in it, plain pulumi cannot go on by itself.
+        A caller whom the cluster does not let in any more is told what to do: everything in the cluster
+        fails to be read in the same refresh, before the program or an update here could help.
         """
         session = guarded_session(props)
         try:
@@ -91,6 +97,7 @@ class AccessProvider(dynamic.ResourceProvider):
             return dynamic.ReadResult(id_="", outs={})
         policy = cluster_access.admin_policy_arn(props["partition"])
         present = cluster_access.present_admins(session, props["cluster_name"], policy, props["admins"])
+        _say_refusal(session, props)
         stale = [
             role
             for role in _node_roles(props)
@@ -103,7 +110,7 @@ class AccessProvider(dynamic.ResourceProvider):
         compared = ("cluster_identity", "admins", "tags", "node_roles", "aws_profile")
         missing = set(_news["admins"]) - set(_olds.get("present", []))
         changed = missing or _olds.get("stale") or any(_olds.get(key) != _news.get(key) for key in compared)
-        replaces = [key for key in ("cluster_name", "account", "region") if _olds.get(key) != _news.get(key)]
+        replaces = replaced(_olds, _news, ("cluster_name", "account", "region"))
         return dynamic.DiffResult(
             changes=bool(changed or replaces), replaces=replaces, delete_before_replace=True
         )
@@ -120,6 +127,9 @@ class AccessProvider(dynamic.ResourceProvider):
         session = guarded_session(props)
         cluster = props["cluster_name"]
         policy = cluster_access.admin_policy_arn(props["partition"])
+        described = session.client("eks").describe_cluster(name=cluster)["cluster"]
+        if props["admins"]:
+            cluster_access.require_entries(described)
         entries = [
             cluster_access.ensure_admin(
                 session, cluster, policy, principal, props["tags"], before.get(principal), progress
@@ -127,15 +137,28 @@ class AccessProvider(dynamic.ResourceProvider):
             for principal in props["admins"]
         ]
         cluster_access.renew_stale_entries(session, cluster, _node_roles(props), progress)
-        described = session.client("eks").describe_cluster(name=cluster)["cluster"]
-        reason = cluster_access.verify_caller_is_admin(session, described)
         return {
             **props,
             "entries": [asdict(entry) for entry in entries],
             "present": list(props["admins"]),
             "stale": [],
-            "unverified_reason": reason or "",
+            "unverified_reason": cluster_access.caller_access(session, described).reason,
         }
+
+
+def _say_refusal(session: AccountSession, props: Mapping[str, Any]) -> None:
+    try:
+        described = cluster_client.describe(session, props["cluster_name"])
+    except cluster_client.ClusterGoneError:
+        return
+    found = cluster_access.caller_access(session, described, seconds=LOOK_SECONDS)
+    if found.refused:
+        stack = props["tags"].get(TAG_STACK, "STACK")
+        progress(
+            f"Cluster {props['cluster_name']} does not let {session.identity().arn} in: {found.reason}. "
+            f"What is in the cluster cannot be read until it does. Run `mlcc-infra access {stack} --repair`, "
+            "then this again."
+        )
 
 
 class Access(dynamic.Resource, module="eks", name="Access"):

@@ -13,6 +13,7 @@ from typing import Any, ParamSpec, TypeVar
 
 from pulumi.runtime.rpc import UNKNOWN
 
+from mlcc_infra.account import session
 from mlcc_infra.account.session import AccountSession
 from mlcc_infra.errors import UserError
 
@@ -25,14 +26,9 @@ def guarded_session(props: Mapping[str, Any]) -> AccountSession:
 
     Raises `UserError` when the credentials are for another account.
     """
-    session = AccountSession(region=props["region"], aws_profile=props.get("aws_profile"))
-    found = session.identity().account
-    if found != props["account"]:
-        raise UserError(
-            f"This stack belongs to account {props['account']}; the credentials are for {found}.",
-            remedy="Set mlcc:awsProfile, or log in to the right account.",
-        )
-    return session
+    return session.guarded_session(
+        region=props["region"], aws_profile=props.get("aws_profile"), account=props["account"]
+    )
 
 
 def replaced(olds: Mapping[str, Any], news: Mapping[str, Any], keys: Sequence[str]) -> list[str]:

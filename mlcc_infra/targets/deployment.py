@@ -44,6 +44,7 @@ from mlcc_infra.targets import hyperpod_eks_plan, operator_only_plan, vanilla_ek
 from mlcc_infra.targets.adoption import Adopted, find_adopted, replacement_refusals, short_form
 from mlcc_infra.targets.expectations import expectations
 from mlcc_infra.targets.hyperpod_eks import create_hyperpod_eks
+from mlcc_infra.targets.identity_checks import identity_results
 from mlcc_infra.targets.operator_only import create_operator_only
 from mlcc_infra.targets.survey import Survey, take_survey
 from mlcc_infra.targets.vanilla_eks import create_vanilla_eks
@@ -115,6 +116,7 @@ def plan_deployment(profile: Profile, *, recorded: RecordedState | None = None) 
         ),
     )
     results = (
+        *identity_results(profile, survey.identity, os.environ),
         *_profile_warnings(profile),
         *_pending_warning(profile, recorded_state),
         *(result for plan in plans for result in plan.results),

@@ -56,7 +56,7 @@ def take_survey(profile: Profile, *, recorded: RecordedState | None = None) -> S
         identity = identity_answer.result()
         state = recorded_answer.result() if recorded_answer else recorded
     assert state is not None  # one of the two branches above gave it
-    _guard_account(profile, identity, state)
+    guard_account(profile, identity, state)
     _guard_profile(profile, state)
     return Survey(
         profile=profile,
@@ -81,7 +81,11 @@ def _guard_profile(profile: Profile, recorded: RecordedState) -> None:
     raise PreflightRefusedError([result], stack=profile.stack)
 
 
-def _guard_account(profile: Profile, identity: Identity, recorded: RecordedState) -> None:
+def guard_account(profile: Profile, identity: Identity, recorded: RecordedState) -> None:
+    """Refuse credentials for another account than the profile's, or than that of the first `up`.
+
+    Raises `PreflightRefusedError`, with where the account is from.
+    """
     sources = {"mlcc:accountId": profile.account_id, "the stack's state": recorded.account}
     wrong = {
         source: account for source, account in sources.items() if account not in (None, identity.account)

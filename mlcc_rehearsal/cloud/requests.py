@@ -206,7 +206,7 @@ class _Route:
     pattern: re.Pattern[str]
     required_query: tuple[tuple[str, str | None], ...]
     operation: str
-    weight: tuple[int, int]
+    weight: tuple[int, int, int]
 
 
 def _match_rest(request: NamedRequest, environ: dict[str, Any], body: bytes) -> None:
@@ -242,10 +242,19 @@ def _routes(service: str) -> tuple[_Route, ...]:
         http = model.operation_model(name).http
         path, _, query = http["requestUri"].partition("?")
         pattern = re.sub(r"\\\{(\w+)\\\+\\\}", r"(?P<\1>.+)", re.escape(path))
+        # An ARN is one parameter, and has slashes of its own: the path comes decoded.
+        pattern = re.sub(r"\\\{(\w+Arn)\\\}", r"(?P<\1>.+)", pattern)
         pattern = re.sub(r"\\\{(\w+)\\\}", r"(?P<\1>[^/]+)", pattern).rstrip("/") + "/?"
+        literals = sum(1 for part in path.split("/") if part and "{" not in part)
         required = tuple((key, value or None) for key, value in parse_qsl(query, keep_blank_values=True))
         routes.append(
-            _Route(http["method"], re.compile(pattern), required, name, (-len(required), pattern.count("(")))
+            _Route(
+                http["method"],
+                re.compile(pattern),
+                required,
+                name,
+                (-len(required), -literals, pattern.count("(")),
+            )
         )
     # S3 has several operations on one path that differ in headers only; the plain one is first.
     order = {"PutObject": 0, "GetObject": 0, "CreateBucket": 0, "ListObjects": 0, "ListBuckets": 0}

@@ -82,7 +82,7 @@ def test_what_was_broken_is_said_and_repaired(life: Rehearsal) -> None:
 
 def test_it_ends_with_what_is_kept_the_table_and_the_way_to_a_real_account(life: Rehearsal) -> None:
     lines = [line.rstrip() for line in life.output.splitlines()]
-    kept = lines.index("mlcc-demo has left nothing over.")
+    kept = lines.index("mlcc-demo has left nothing over in account 123456789012, us-west-2.")
     way_out = lines.index("To get rid of them too: mlcc-infra destroy mlcc-demo --force-delete")
     real = lines.index("On a real account it is the same commands, without the rehearsal:")
     assert kept < way_out < lines.index("The life of mlcc-demo, rehearsed") < real

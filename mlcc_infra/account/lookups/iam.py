@@ -23,6 +23,12 @@ def get_role(reader: Reader, name: str) -> dict[str, Any] | None:
     return reader.optional(("role", name), lambda: dict(client.get_role(RoleName=name)["Role"]), _ABSENT)
 
 
+def get_user(reader: Reader, name: str) -> dict[str, Any] | None:
+    """IAM GetUser, or None when there is no such user."""
+    client = reader.session.client("iam")
+    return reader.optional(("user", name), lambda: dict(client.get_user(UserName=name)["User"]), _ABSENT)
+
+
 def attached_policies(reader: Reader, role: str) -> tuple[str, ...]:
     """ARNs of the managed policies attached to a role; empty when there is no such role."""
     if get_role(reader, role) is None:

@@ -9,6 +9,7 @@ from moto.core.responses import ActionResult, BaseResponse
 from moto.core.utils import get_service_model
 from moto.eks.models import eks_backends
 
+from mlcc_rehearsal.cloud.account import current_request
 from mlcc_rehearsal.cloud.eks.catalogue import OPERATIONS
 from mlcc_rehearsal.cloud.eks.validation import validate
 
@@ -19,6 +20,11 @@ class EksResponse(BaseResponse):
     def __init__(self) -> None:
         super().__init__(service_name="eks")
         self.automated_parameter_parsing = True
+
+    def get_region_from_url(self, request: Any, full_url: str) -> str:
+        """That of the signature: moto looks for `.amazonaws.com`, which is in ARNs as well."""
+        current = current_request.get()
+        return current.region if current else super().get_region_from_url(request, full_url)
 
     def call_action(self) -> Any:
         """Validate the parameters, carry the operation out and serialize what it answers.

@@ -39,6 +39,8 @@ class Play:
 
     def __init__(self, stack: str, file: str) -> None:
         self.stack = stack
+        #: Variables of the commands, when they are not this process's own.
+        self.environment: dict[str, str] | None = None
         self._file = Path(file)
         self.acts: dict[str, Any] = {"start": {"account": list_account()}}
 
@@ -53,7 +55,7 @@ class Play:
     def run(self, name: str, command: list[str]) -> int:
         """Run a command and keep how it went; its exit code."""
         before, began = clock(), time.monotonic()
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        done = subprocess.run(command, env=self.environment, capture_output=True, text=True, check=False)
         output = done.stdout + done.stderr
         after = clock()
         self.acts[name] = {

@@ -8,7 +8,7 @@ import pytest
 import urllib3
 
 from mlcc_infra.account import cluster_client
-from mlcc_infra.account.cluster_access import verify_caller_is_admin
+from mlcc_infra.account.cluster_access import caller_access
 from mlcc_infra.account.cluster_client import ClusterGoneError, ClusterRefusedError, ClusterUnreachableError
 from mlcc_rehearsal.kubernetes_api import KubernetesApi
 from tests.unit.account.hyperpod_fakes import Eks, Session, eks_cluster, node
@@ -24,10 +24,14 @@ def stranger() -> Any:
 
 def test_the_cluster_itself_says_whether_the_caller_is_an_admin(kubernetes_api: KubernetesApi) -> None:
     cluster = eks_cluster(kubernetes_api)
-    assert verify_caller_is_admin(admin(), cluster) is None
-    assert "401" in str(verify_caller_is_admin(stranger(), cluster))
+    assert caller_access(admin(), cluster).reason == ""
+    turned_away = caller_access(stranger(), cluster)
+    assert turned_away.refused
+    assert "401" in turned_away.reason
     silent = {**cluster, "endpoint": "https://127.0.0.1:1"}
-    assert "could not be reached" in str(verify_caller_is_admin(admin(), silent))
+    unreachable = caller_access(admin(), silent, seconds=1)
+    assert not unreachable.refused
+    assert "could not be reached" in unreachable.reason
 
 
 def test_objects_are_listed_made_and_deleted_as_plain_json(kubernetes_api: KubernetesApi) -> None:

@@ -13,6 +13,7 @@ import pytest
 from botocore.exceptions import ClientError, EndpointConnectionError
 from pulumi.runtime.rpc import UNKNOWN
 
+from mlcc_infra.account import session
 from mlcc_infra.components import dynamic_provider
 from mlcc_infra.components import instance_groups as component
 from mlcc_infra.components.dynamic_provider import one_message
@@ -73,7 +74,7 @@ def test_the_guard_refuses_another_account(monkeypatch: pytest.MonkeyPatch) -> N
         def identity(self) -> Any:
             return self
 
-    monkeypatch.setattr(dynamic_provider, "AccountSession", Other)
+    monkeypatch.setattr(session, "AccountSession", Other)
     with pytest.raises(UserError, match="belongs to account 123456789012; the credentials are for 999"):
         dynamic_provider.guarded_session({"account": "123456789012", "region": "us-west-2"})
     dynamic_provider.guarded_session({"account": "999999999999", "region": "us-west-2"})

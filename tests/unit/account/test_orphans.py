@@ -437,12 +437,12 @@ def orphans(
     return run
 
 
-def test_the_command_says_that_nothing_is_left_over(orphans: Command) -> None:
+def test_the_command_says_that_nothing_is_left_over_and_where_it_looked(orphans: Command) -> None:
     code, output = orphans()
     assert code == 0
     assert output.splitlines() == [
-        "mlcc-demo has left nothing over.",
-        "mlcc-demo keeps nothing in the account.",
+        f"mlcc-demo has left nothing over in account {ACCOUNT}, {REGION}.",
+        f"mlcc-demo keeps nothing in account {ACCOUNT}, {REGION}.",
     ]
 
 

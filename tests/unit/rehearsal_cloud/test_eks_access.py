@@ -316,3 +316,34 @@ def test_a_service_account_has_one_association(desk: Desk, refused: Any) -> None
         desk.eks.create_pod_identity_association(**{**wanted, "serviceAccount": "c", "roleArn": untrusted})
     desk.eks.delete_pod_identity_association(clusterName="demo", associationId=made["associationId"])
     assert desk.eks.list_pod_identity_associations(clusterName="demo")["associations"] == []
+
+
+def test_calls_about_an_identity_center_role_are_answered_and_told_by_their_names(desk: Desk) -> None:
+    """Its path has an address in it, `sso.amazonaws.com`, and slashes."""
+    path = "/aws-reserved/sso.amazonaws.com/us-west-2/"
+    role = desk.iam.create_role(
+        RoleName="AWSReservedSSO_Admin_0123456789abcdef",
+        Path=path,
+        AssumeRolePolicyDocument=json.dumps(trust("ec2.amazonaws.com")),
+    )["Role"]["Arn"]
+    desk.pass_time(30)
+    desk.cluster(desk.network(nat=False))
+    about: dict[str, Any] = {"clusterName": "demo", "principalArn": role}
+    desk.eks.create_access_entry(**about)
+    desk.eks.associate_access_policy(**about, policyArn=ADMIN, accessScope={"type": "cluster"})
+    listed = desk.eks.list_associated_access_policies(**about)["associatedAccessPolicies"]
+    assert [policy["policyArn"] for policy in listed] == [ADMIN]
+    assert desk.eks.describe_access_entry(**about)["accessEntry"]["principalArn"] == role
+    desk.eks.update_access_entry(**about, kubernetesGroups=["team"])
+    desk.eks.disassociate_access_policy(**about, policyArn=ADMIN)
+    desk.eks.delete_access_entry(**about)
+    told = [(call["operation"], call["mutating"]) for call in desk.calls() if role in str(call["resource"])]
+    assert told == [
+        ("CreateAccessEntry", True),
+        ("AssociateAccessPolicy", True),
+        ("ListAssociatedAccessPolicies", False),
+        ("DescribeAccessEntry", False),
+        ("UpdateAccessEntry", True),
+        ("DisassociateAccessPolicy", True),
+        ("DeleteAccessEntry", True),
+    ]

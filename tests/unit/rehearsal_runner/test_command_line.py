@@ -318,6 +318,7 @@ def test_retained_things_are_listed_with_what_hangs_on_them(capsys: pytest.Captu
             ("bucket public access block", "hyperpod-tls-mlcc-demo-88de702d"),
         ],
         frozenset({"mlcc-demo-eks-node-role/arn:aws:iam::aws:policy/AmazonS3ReadOnlyAccess"}),
+        "account 123456789012, us-west-2",
     )
     assert capsys.readouterr().out.splitlines() == [
         "mlcc-demo keeps these 6 on purpose; the next `up` takes them over:",
