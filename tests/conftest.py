@@ -1,4 +1,4 @@
-"""What the tests share. `unit`: no engine; `engine`: the real one; `field`: field reports that need none."""
+"""What the tests share. `unit`: no engine; `engine`: the real one; `field`: field reports."""
 
 import contextlib
 import os
@@ -19,9 +19,10 @@ settings.load_profile("mlcc")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what lies in tests/engine, so that `-m "not engine"` leaves it out."""
+    """Mark what lies in tests/engine, and what else plays a life, so that `-m "not engine"` leaves it out."""
     for item in items:
-        if item.path.is_relative_to(TESTS / "engine"):
+        lives = [name for name in getattr(item, "fixturenames", ()) if name.endswith("_life")]
+        if lives or item.path.is_relative_to(TESTS / "engine"):
             item.add_marker(pytest.mark.engine)
 
 

@@ -261,6 +261,11 @@ class Decisions:
         return tuple(d for d in self.by_key.values() if d.action is Action.REFUSE)
 
     @property
+    def created(self) -> tuple[Decision, ...]:
+        """Everything that this run makes."""
+        return tuple(d for d in self.by_key.values() if d.action is Action.CREATE)
+
+    @property
     def imported(self) -> tuple[Decision, ...]:
         """Everything that this run takes over."""
         return tuple(d for d in self.by_key.values() if d.action is Action.IMPORT)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any
 
 from mlcc_infra import versions
 from mlcc_infra.account.cluster_access import AUTHENTICATION_MODES, move_mode_command, next_mode
@@ -234,63 +233,6 @@ def check_vpc_unchanged(reader: Reader, cluster: str, cidr: str) -> list[CheckRe
             remedy=f"set mlcc:network.cidr to {', '.join(found)}, or destroy the stack first",
         )
     ]
-
-
-def check_existing_network(
-    reader: Reader, vpc_id: str, private_subnets: Sequence[str], public_subnets: Sequence[str], nodes: int
-) -> list[CheckResult]:
-    """Subnets of one VPC, in two zones that EKS takes, with room for the nodes, and DNS on."""
-    client = reader.session.client("ec2")
-    ids = [*private_subnets, *public_subnets]
-    subnets: list[dict[str, Any]] = reader.once(
-        ("subnets", *ids), lambda: client.describe_subnets(SubnetIds=ids)["Subnets"]
-    )
-    results: list[CheckResult] = []
-    foreign = [subnet["SubnetId"] for subnet in subnets if subnet["VpcId"] != vpc_id]
-    if foreign:
-        results.append(
-            _network_refusal(
-                f"{', '.join(foreign)} is not in {vpc_id}", "subnets of that VPC", "correct the subnet ids"
-            )
-        )
-    private = [subnet for subnet in subnets if subnet["SubnetId"] in private_subnets]
-    zones = sorted({subnet["AvailabilityZoneId"] for subnet in private})
-    if len(zones) < MINIMUM_ZONES:
-        results.append(
-            _network_refusal(
-                f"the private subnets are in {', '.join(zones) or 'no zone'}",
-                "private subnets in at least two zones",
-                "add a private subnet of another zone to mlcc:network.privateSubnetIds",
-            )
-        )
-    free = sum(max(0, subnet["AvailableIpAddressCount"] - ADDRESSES_FOR_EKS) for subnet in private)
-    if free < nodes:
-        results.append(
-            _network_refusal(
-                f"the private subnets have {free} addresses for nodes ({ADDRESSES_FOR_EKS} each are EKS's)",
-                f"at least {nodes}, one a node, and one more for every pod",
-                "use larger subnets, or fewer nodes",
-            )
-        )
-    for attribute in ("enableDnsSupport", "enableDnsHostnames"):
-        answer = client.describe_vpc_attribute(VpcId=vpc_id, Attribute=attribute)
-        if not answer[attribute[0].upper() + attribute[1:]]["Value"]:
-            results.append(
-                _network_refusal(
-                    f"{attribute} of {vpc_id} is off",
-                    "DNS resolution and DNS host names, which EKS needs",
-                    f"aws ec2 modify-vpc-attribute --vpc-id {vpc_id} --{_dashed(attribute)}",
-                )
-            )
-    return results or [CheckResult(name="network", verdict=Verdict.OK, found=vpc_id)]
-
-
-def _network_refusal(found: str, needed: str, remedy: str) -> CheckResult:
-    return CheckResult(name="network", verdict=Verdict.REFUSED, found=found, needed=needed, remedy=remedy)
-
-
-def _dashed(attribute: str) -> str:
-    return "".join(f"-{letter.lower()}" if letter.isupper() else letter for letter in attribute)
 
 
 def check_aws_command() -> list[CheckResult]:

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import pulumi
 
-from mlcc_infra.account.decisions import Action, Decision, Decisions
+from mlcc_infra.account.decisions import Action, Decision, Decisions, ResourceKey
 from mlcc_infra.components.kept import KeptResources
 from mlcc_infra.naming import Names
 from mlcc_infra.tagging import Origin, tags
@@ -21,6 +21,7 @@ class StackContext:
     `decisions` says what is imported (section 5 of the design); `own` lists kinds of adopted things
     that destroy may delete; `force_delete` gives up retention; `exclusive` takes off roles what is not the
     profile's. `aws_profile` goes into kubeconfigs. `kept` guards what the state keeps against replacement.
+    `replacement_triggers` are those of resources that are replaced when they have failed for good.
     """
 
     names: Names
@@ -33,6 +34,7 @@ class StackContext:
     force_delete: bool = False
     exclusive: bool = False
     kept: KeptResources | None = None
+    replacement_triggers: Mapping[ResourceKey, str] = field(default_factory=dict)
 
 
 class Component(pulumi.ComponentResource):
@@ -75,6 +77,10 @@ class Component(pulumi.ComponentResource):
         key = (type_token, self.logical_name(child))
         decision = self.context.decisions.get(key)
         keep = retained or self._is_adopted_and_not_owned(decision)
+        trigger = self.context.replacement_triggers.get((type_token, self.logical_name(child)))
+        if trigger:
+            # A fixed name: the failed one has to go first.
+            options = {"replacement_trigger": trigger, "delete_before_replace": True, **options}
         return pulumi.ResourceOptions(
             parent=self,
             depends_on=list(depends_on) if depends_on else None,

@@ -56,6 +56,12 @@ class OperatorRolePlan:
     trust: Callable[[str], str] | None = None
     policy: CustomerPolicy | None = None
 
+    def arn(self, *, partition: str, account: str) -> str:
+        """Its ARN, known before it is made."""
+        if self.given or self.spec is None:
+            return self.given or ""
+        return f"arn:{partition}:iam::{account}:role{self.spec.path}{self.spec.role_name}"
+
 
 @final
 @dataclass(frozen=True, kw_only=True)

@@ -18,6 +18,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 from pulumi.runtime import get_config_env
 from pulumi.runtime.config import CONFIG
 
+from mlcc_infra.account.addon_checks import read_addon_states
 from mlcc_infra.account.decisions import (
     AdoptMode,
     Decision,
@@ -46,6 +47,8 @@ from mlcc_infra.targets.expectations import expectations
 from mlcc_infra.targets.hyperpod_eks import create_hyperpod_eks
 from mlcc_infra.targets.identity_checks import identity_results
 from mlcc_infra.targets.operator_only import create_operator_only
+from mlcc_infra.targets.operator_plan import ADDONS_WITH_ROLE
+from mlcc_infra.targets.permissions import PlannedRoles, check_permissions, planned_specs
 from mlcc_infra.targets.survey import Survey, take_survey
 from mlcc_infra.targets.vanilla_eks import create_vanilla_eks
 
@@ -66,6 +69,7 @@ class DeploymentPlan:
     facts: Mapping[ResourceKey, Fact]
     decisions: Decisions
     adopted: tuple[Adopted, ...]
+    addon_triggers: Mapping[ResourceKey, str]
     results: tuple[CheckResult, ...]
 
     @property
@@ -115,6 +119,14 @@ def plan_deployment(profile: Profile, *, recorded: RecordedState | None = None) 
             operator_only=operator,
         ),
     )
+    addons = read_addon_states(
+        survey.reader,
+        wanted,
+        survey.recorded.resources,
+        with_role=ADDONS_WITH_ROLE,
+        published=vanilla_eks_plan.PUBLISHED_ADDON_KEYS,
+    )
+    permissions = check_permissions(survey, decisions, _planned_roles(vanilla, hyperpod, operator))
     results = (
         *identity_results(profile, survey.identity, os.environ),
         *_profile_warnings(profile),
@@ -123,6 +135,8 @@ def plan_deployment(profile: Profile, *, recorded: RecordedState | None = None) 
         *checked,
         *_refusals(decisions.refused),
         *replacement_refusals(adopted, stack=profile.stack),
+        *addons.results,
+        *permissions,
         *(_unknown(decision) for decision in decisions.warnings),
     )
     return DeploymentPlan(
@@ -133,7 +147,27 @@ def plan_deployment(profile: Profile, *, recorded: RecordedState | None = None) 
         facts=facts,
         decisions=decisions,
         adopted=adopted,
+        addon_triggers=addons.triggers,
         results=results,
+    )
+
+
+def _planned_roles(
+    vanilla: vanilla_eks_plan.VanillaEksPlan | None,
+    hyperpod: hyperpod_eks_plan.HyperPodEksPlan | None,
+    operator_only: operator_only_plan.OperatorOnlyPlan | None,
+) -> PlannedRoles:
+    operators = [
+        plan.operator for plan in (hyperpod, operator_only) if plan is not None and plan.operator is not None
+    ]
+    return PlannedRoles(
+        kept=[
+            spec for plan in (vanilla, hyperpod) if plan and plan.roles for spec in planned_specs(plan.roles)
+        ],
+        others=[
+            *(role.spec for role in (vanilla.service_account_roles if vanilla else ())),
+            *(role.spec for operator in operators for role in operator.roles if role.spec is not None),
+        ],
     )
 
 
@@ -243,6 +277,7 @@ def deploy(profile: Profile) -> None:
         force_delete=profile.force_delete,
         exclusive=profile.exclusive,
         kept=None if profile.force_delete else KeptResources(_kept(plan), stack=profile.stack),
+        replacement_triggers=plan.addon_triggers,
     )
     provider = aws.Provider(
         AWS_PROVIDER_NAME,

@@ -59,8 +59,8 @@ def plan_operator_only(survey: Survey) -> OperatorOnlyPlan:
             "The target operator-only needs to know its cluster.",
             remedy="Set mlcc:operator.cluster.eksClusterName and .hyperPodClusterArn.",
         )
-    eks = _eks_cluster(survey.reader, chosen)
-    hyperpod = _hyperpod_cluster(survey.reader, chosen)
+    eks = _eks_cluster(survey.reader, chosen, names.account)
+    hyperpod = _hyperpod_cluster(survey.reader, chosen, names.account)
     # On the profile's own vanilla cluster the OIDC provider is that target's.
     shared = profile.has("vanilla-eks") and chosen.eks_cluster_name == names.eks_cluster
     operator = plan_operator(
@@ -68,6 +68,7 @@ def plan_operator_only(survey: Survey) -> OperatorOnlyPlan:
         cluster=chosen.eks_cluster_name,
         kubernetes=str(eks["version"]),
         made=Prerequisites(oidc_provider=shared, addons=frozenset(), operator=False),
+        hyperpod_cluster_arn=hyperpod["ClusterArn"],
     )
     published = (*CLUSTER_PUBLISHED, *operator.published)
     return OperatorOnlyPlan(
@@ -89,23 +90,24 @@ def plan_operator_only(survey: Survey) -> OperatorOnlyPlan:
     )
 
 
-def _eks_cluster(reader: Reader, chosen: Cluster) -> dict[str, Any]:
+def _eks_cluster(reader: Reader, chosen: Cluster, account: str) -> dict[str, Any]:
     try:
         found = describe_cluster(reader, chosen.eks_cluster_name)
     except ClientError as error:
         raise UserError(
-            f"The EKS cluster {chosen.eks_cluster_name} could not be read: {error_code(error)}.",
+            f"The EKS cluster {chosen.eks_cluster_name} in {reader.session.region} could not be read: "
+            f"{error_code(error)}.",
             remedy="Give the caller eks:DescribeCluster on it.",
         ) from error
     if found is None:
         raise UserError(
-            f"There is no EKS cluster {chosen.eks_cluster_name} in {reader.session.region}.",
+            f"There is no EKS cluster {chosen.eks_cluster_name} in {reader.session.region} of {account}.",
             remedy="Correct mlcc:operator.cluster.eksClusterName or aws:region (`aws eks list-clusters`).",
         )
     return found
 
 
-def _hyperpod_cluster(reader: Reader, chosen: Cluster) -> dict[str, Any]:
+def _hyperpod_cluster(reader: Reader, chosen: Cluster, account: str) -> dict[str, Any]:
     client = reader.session.client("sagemaker")
     arn = chosen.hyperpod_cluster_arn
     try:
@@ -119,7 +121,7 @@ def _hyperpod_cluster(reader: Reader, chosen: Cluster) -> dict[str, Any]:
         ) from error
     if found is None:
         raise UserError(
-            f"There is no HyperPod cluster {arn}.",
+            f"There is no HyperPod cluster {arn} in {reader.session.region} of {account}.",
             remedy="Correct mlcc:operator.cluster.hyperPodClusterArn (`aws sagemaker list-clusters`).",
         )
     return found

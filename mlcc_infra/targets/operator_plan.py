@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,17 +10,21 @@ from botocore.exceptions import ClientError
 
 from mlcc_infra import versions
 from mlcc_infra.account import eks_checks
+from mlcc_infra.account.addon_checks import AddonSettings, check_configurations
 from mlcc_infra.account.decisions import Wanted
 from mlcc_infra.account.lookups.s3 import bucket_tags
 from mlcc_infra.account.preflight import Check, CheckResult, Verdict
 from mlcc_infra.account.reader import error_code
+from mlcc_infra.addon_configuration import without_empty
 from mlcc_infra.components.inference_operator import (
+    ADDON,
     ALB_ROLE,
     EXECUTION_ROLE,
     FSX_CSI_ROLE,
     GATED_MODEL_ROLE,
     GATEWAY_ROLE,
     KEDA_ROLE,
+    PREREQUISITE_ROLES,
     S3_CSI_ROLE,
     TLS_BUCKET,
     OperatorRolePlan,
@@ -28,6 +32,7 @@ from mlcc_infra.components.inference_operator import (
 )
 from mlcc_infra.components.s3_bucket import BUCKET
 from mlcc_infra.errors import UserError
+from mlcc_infra.operator_configuration import OperatorConfiguration
 from mlcc_infra.policies import LiveRole, RoleContext
 from mlcc_infra.profile import Profile
 from mlcc_infra.targets.service_account_role_plan import (
@@ -49,6 +54,8 @@ ROLE_OUTPUTS = {
     FSX_CSI_ROLE: "FsxCsiRoleArn",
 }
 """Keys under which the ARNs of the operator's roles are published."""
+ADDONS_WITH_ROLE = frozenset((ADDON, f"{OPERATOR}-addon-{name}") for name in PREREQUISITE_ROLES)
+"""Add-ons that are made with a role for their service account, by type and logical name."""
 PREREQUISITES = ("cert-manager", "metrics-server", "aws-mountpoint-s3-csi-driver", "aws-fsx-csi-driver")
 
 
@@ -76,11 +83,17 @@ class OperatorPlan:
 
 
 def plan_operator(
-    survey: Survey, *, cluster: str, kubernetes: str, made: Prerequisites = NOTHING_MADE
+    survey: Survey,
+    *,
+    cluster: str,
+    kubernetes: str,
+    made: Prerequisites = NOTHING_MADE,
+    hyperpod_cluster_arn: str | None = None,
 ) -> OperatorPlan:
     """Plan the operator on an EKS cluster (by name) that runs a Kubernetes version; changes nothing.
 
     `made` is what AWS's template makes on that cluster already, and is left out (rule 5).
+    `hyperpod_cluster_arn` is None for a HyperPod cluster that is yet to be made.
     """
     profile, names = survey.profile, survey.names
     tls_bucket, results = _tls_bucket(survey)
@@ -119,9 +132,58 @@ def plan_operator(
                 run=lambda: eks_checks.check_addon_versions(survey.reader, kubernetes, addons, keys),
             ),
             *role_checks(survey.reader, _checked(context, roles), profile),
+            Check(
+                name="operator add-on settings",
+                run=lambda: check_configurations(
+                    survey.reader, _settings(survey, roles, tls_bucket, prerequisites, hyperpod_cluster_arn)
+                ),
+            ),
         ),
         results=results,
     )
+
+
+def _settings(
+    survey: Survey,
+    roles: Sequence[OperatorRolePlan],
+    tls_bucket: str,
+    prerequisites: Mapping[str, tuple[str, Mapping[str, Any]]],
+    hyperpod_cluster_arn: str | None,
+) -> list[AddonSettings]:
+    """What the add-ons will be told, for their schemas: what is not known yet has its form already."""
+    profile, names, partition = survey.profile, survey.names, survey.identity.partition
+    operator = profile.operator
+    arns = {plan.key: plan.arn(partition=partition, account=names.account) for plan in roles}
+    to_come = f"arn:{partition}:sagemaker:{names.region}:{names.account}:cluster/{'0' * 12}"
+    configuration = OperatorConfiguration(
+        version=operator.version,
+        execution_role_arn=arns[EXECUTION_ROLE],
+        tls_bucket=tls_bucket,
+        hyperpod_cluster_arn=hyperpod_cluster_arn or to_come,
+        alb_role_arn=arns.get(ALB_ROLE),
+        keda_role_arn=arns.get(KEDA_ROLE),
+        gated_model_role_arn=arns.get(GATED_MODEL_ROLE),
+        gateway_enabled=operator.gateway.enabled,
+        gateway_role_arn=arns.get(GATEWAY_ROLE),
+        more=operator.configuration,
+    )
+    return [
+        *(
+            AddonSettings(
+                name=name,
+                version=version,
+                values=without_empty(values),
+                key=f'mlcc:operator.addons["{name}"].configuration',
+            )
+            for name, (version, values) in prerequisites.items()
+        ),
+        AddonSettings(
+            name=versions.OPERATOR_ADDON_NAME,
+            version=operator.version,
+            values=without_empty(configuration.values()),
+            key="mlcc:operator.configuration",
+        ),
+    ]
 
 
 def _tls_bucket(survey: Survey) -> tuple[str, tuple[CheckResult, ...]]:

@@ -7,14 +7,17 @@ from dataclasses import dataclass
 from functools import partial
 
 from mlcc_infra.account import eks_checks
+from mlcc_infra.account.addon_checks import AddonSettings, check_configurations
 from mlcc_infra.account.admins import resolve_admins
 from mlcc_infra.account.decisions import Wanted
 from mlcc_infra.account.lookups.ec2_network import live_subnets
 from mlcc_infra.account.lookups.helm import check_release
+from mlcc_infra.account.network_checks import check_existing_network
 from mlcc_infra.account.preflight import Check, CheckResult
 from mlcc_infra.account.zones import choose_zones, in_place, recorded_zones, settle_zones
+from mlcc_infra.addon_configuration import without_empty
 from mlcc_infra.components.cluster_charts import wanted_cluster_charts
-from mlcc_infra.components.eks_base import wanted_eks_base
+from mlcc_infra.components.eks_base import ADDON, PUBLISHED_ADDONS, wanted_eks_base
 from mlcc_infra.components.network import ExistingNetworkArgs, NatMode, NetworkArgs, ZoneSubnets
 from mlcc_infra.components.published_outputs import wanted_outputs
 from mlcc_infra.components.service_account_role import wanted_service_account_role
@@ -42,6 +45,8 @@ OUTPUTS = "eks-outputs"
 INFERENCE_ROLE = "eks-inference-role"
 ALB_ROLE = "eks-alb-controller-role"
 
+PUBLISHED_ADDON_KEYS = frozenset((ADDON, f"{BASE}-{child}") for child in PUBLISHED_ADDONS.values())
+"""Add-ons that Pulumi's own EKS component makes, by type and logical name."""
 ALWAYS_PUBLISHED = (
     "EksClusterArn",
     "EksClusterName",
@@ -171,8 +176,14 @@ def _plan_network(survey: Survey) -> tuple[NetworkArgs | ExistingNetworkArgs, Ch
         nodes = sum(group.desired_size for group in profile.eks.node_groups)
         return existing, Check(
             name="network",
-            run=lambda: eks_checks.check_existing_network(
-                survey.reader, existing.vpc_id, existing.private_subnet_ids, existing.public_subnet_ids, nodes
+            run=lambda: check_existing_network(
+                survey.reader,
+                existing.vpc_id,
+                existing.private_subnet_ids,
+                existing.public_subnet_ids,
+                nodes,
+                profile.region_facts.excluded_zones,
+                profile.eks.service_cidr,
             ),
         )
     zones = _zones(survey)
@@ -249,6 +260,18 @@ def _published(roles: tuple[ServiceAccountRolePlan, ...]) -> tuple[str, ...]:
     return (*ALWAYS_PUBLISHED, *(key for role, key in optional.items() if role in made))
 
 
+def _addon_settings(profile: Profile, addons: Mapping[str, str]) -> list[AddonSettings]:
+    return [
+        AddonSettings(
+            name=name,
+            version=version,
+            values=without_empty(profile.eks.addon_configuration(name)),
+            key=f'mlcc:eks.addons["{name}"].configuration',
+        )
+        for name, version in addons.items()
+    ]
+
+
 def _checks(survey: Survey, network: NetworkArgs | ExistingNetworkArgs) -> tuple[Check, ...]:
     profile, reader = survey.profile, survey.reader
     cluster = survey.names.eks_cluster
@@ -257,6 +280,10 @@ def _checks(survey: Survey, network: NetworkArgs | ExistingNetworkArgs) -> tuple
         Check(
             name="add-on versions",
             run=lambda: eks_checks.check_addon_versions(reader, profile.eks.version, addons, {}),
+        ),
+        Check(
+            name="add-on settings",
+            run=lambda: check_configurations(reader, _addon_settings(profile, addons)),
         ),
         Check(
             name="Kubernetes version",

@@ -145,6 +145,18 @@ def demo_life(tmp_path_factory: pytest.TempPathFactory) -> Life:
 
 
 @pytest.fixture(scope="session")
+def adoption_life(tmp_path_factory: pytest.TempPathFactory) -> Life:
+    """mlcc-demo where its roles exist in the wrong shape; add-ons change versions, fail, and are mended."""
+    return play_life(tmp_path_factory, "adoption_life")
+
+
+@pytest.fixture(scope="session")
+def refused_life(tmp_path_factory: pytest.TempPathFactory) -> Life:
+    """mlcc-demo on an account that refuses it for several reasons."""
+    return play_life(tmp_path_factory, "refused_life")
+
+
+@pytest.fixture(scope="session")
 def vanilla_life(tmp_path_factory: pytest.TempPathFactory) -> Life:
     """mlcc-demo from first to last: drift is repaired, all destroyed, made again and destroyed again."""
     return play_life(tmp_path_factory, "vanilla_eks_life")

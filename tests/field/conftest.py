@@ -1,0 +1,5 @@
+"""Lives that rows of field reports are judged by, each played once a session."""
+
+from tests.engine.hyperpod_lives import adoption_life, refused_life
+
+__all__ = ["adoption_life", "refused_life"]
