@@ -6,7 +6,7 @@ record of the releases before it stays as it is. What is new is recorded by
 
     python -m tests.record_names
 
-The names inside published components are in the recorded state, which `tests/engine` previews and destroys.
+The names inside published components are the components' own and are not recorded here.
 """
 
 from __future__ import annotations
