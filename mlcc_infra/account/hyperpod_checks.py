@@ -124,6 +124,31 @@ def check_stack(
     return [CheckResult(name="stack", verdict=Verdict.WARNING, found=text, remedy=remedy)]
 
 
+def check_operator_owner(
+    stack_name: str, live: Mapping[str, str], *, by_template: bool, stack: str
+) -> list[CheckResult]:
+    """Who installs the operator was decided when the stack was made (docs/rules.md, rules 6 and 10).
+
+    `live` are the parameters of a living stack, empty without one. The stack is frozen: with the other
+    `mlcc:operator.install` our operator would go, or come, while the stack's stays as it is; and an update
+    that takes AWS's away deletes cert-manager, whoever owns it by then.
+    """
+    installs = live.get("EnableHPInferenceFeature", "").lower() == "true"
+    if not live or installs == by_template:
+        return []
+    was, now = ("template", "graph") if installs else ("graph", "template")
+    return [
+        CheckResult(
+            name="mlcc:operator.install",
+            verdict=Verdict.REFUSED,
+            found=f"`{now}`, while stack {stack_name} was made with `{was}` and is never updated",
+            needed=f"`{was}` for as long as this stack lives",
+            remedy=f"set it back to `{was}`; or remove the models and make the cluster anew: "
+            f"pulumi destroy -s {stack} with `{was}`, then pulumi up -s {stack} with `{now}`",
+        )
+    ]
+
+
 def _why(reader: Reader, stack: Mapping[str, Any]) -> str:
     """The first real cause, in brackets; empty when no event tells or the caller may not read events."""
     try:

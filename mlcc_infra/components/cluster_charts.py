@@ -30,6 +30,11 @@ class ClusterChartsArgs:
 
     `cluster_identifier` changes with the cluster, not with its name: it ties what is in the cluster to
     that very cluster. `load_balancer_controller_role_arn` is required when the controller is on.
+
+    `deleted_with` is the cluster when it goes with the stack: releases then go with it and are not taken out
+    first. Otherwise a replacement of the cluster fails: asked what else has to go, the engine closes the
+    Kubernetes provider (pulumi 3.276, `Registry.Diff`), and a release could not be deleted through it any
+    more ("grpc: the client connection is closing"). What releases made outside the cluster is drained before.
     """
 
     config: Eks
@@ -39,6 +44,7 @@ class ClusterChartsArgs:
     vpc_id: pulumi.Input[str]
     load_balancer_controller_role_arn: pulumi.Input[str] | None
     after: Sequence[pulumi.Resource]
+    deleted_with: pulumi.Resource | None
 
 
 @final
@@ -111,7 +117,11 @@ class ClusterCharts(Component):
                 values=values,
             ),
             opts=self.child(
-                RELEASE, chart_name, depends_on=[*self._args.after, *after], provider=self._provider
+                RELEASE,
+                chart_name,
+                depends_on=[*self._args.after, *after],
+                provider=self._provider,
+                deleted_with=self._args.deleted_with,
             ),
         )
 

@@ -15,6 +15,7 @@ from mlcc_infra.addon_configuration import configuration_text
 from mlcc_infra.components.access import Access, AccessArgs
 from mlcc_infra.components.base import Component, StackContext
 from mlcc_infra.components.eks_node_groups import node_group_args
+from mlcc_infra.components.made_by_component import MadeByComponent
 from mlcc_infra.components.network import (
     ExistingNetwork,
     ExistingNetworkArgs,
@@ -120,6 +121,9 @@ class EksBase(Component):
         cluster = self._cluster(network, [log_group] if log_group else [])
         self._eks_cluster: pulumi.Output[eks.Cluster] = cluster.eks_cluster
         described = self._eks_cluster
+        # For `deleted_with` of what is in the cluster; None when the cluster outlives this stack.
+        kept = self.child(CLUSTER, PUBLISHED_CLUSTER).retain_on_delete
+        self.goes_with_cluster: pulumi.Resource | None = None if kept else MadeByComponent(described)
         self.cluster_name: pulumi.Output[str] = described.apply(lambda made: made.name)
         self.cluster_arn: pulumi.Output[str] = described.apply(lambda made: made.arn)
         self.endpoint: pulumi.Output[str] = described.apply(lambda made: made.endpoint)

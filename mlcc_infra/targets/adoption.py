@@ -76,7 +76,9 @@ def short_form(adopted: Sequence[Adopted], *, stack: str) -> str:
     different = [found for found in adopted if found.differences]
     lines = [f"Taking over {len(adopted)} existing, {len(different)} of them unlike the profile:"]
     if not different:
-        lines = [f"Taking over {len(adopted)} existing, all as the profile has them."]
+        names = ", ".join(found.name for found in adopted[:LINES_SHOWN])
+        more = ", …" if len(adopted) > LINES_SHOWN else ""
+        lines = [f"Taking over {len(adopted)} existing, all as the profile has them: {names}{more}"]
     for found in different[:LINES_SHOWN]:
         words = ", ".join(aspect.value for aspect in aspects(found.differences))
         lines.append(_cut(f"  {found.name}: {words}"))

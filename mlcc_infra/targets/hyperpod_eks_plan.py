@@ -191,6 +191,15 @@ def plan_hyperpod_eks(survey: Survey) -> HyperPodEksPlan:
                     stack=profile.stack,
                 ),
             ),
+            Check(
+                name="mlcc:operator.install",
+                run=lambda: hyperpod_checks.check_operator_owner(
+                    names.hyperpod_stack,
+                    _parameters_of_stack(survey),
+                    by_template=by_template,
+                    stack=profile.stack,
+                ),
+            ),
             *role_checks(reader, service_roles_checked(roles), profile),
             *(operator.checks if operator else ()),
         ),

@@ -125,6 +125,7 @@ def _charts(
             vpc_id=base.vpc_id,
             load_balancer_controller_role_arn=controller.arn if controller else None,
             after=after,
+            deleted_with=base.goes_with_cluster,
         ),
         context=context,
     )

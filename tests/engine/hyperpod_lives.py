@@ -151,6 +151,12 @@ def adoption_life(tmp_path_factory: pytest.TempPathFactory) -> Life:
 
 
 @pytest.fixture(scope="session")
+def kept_life(tmp_path_factory: pytest.TempPathFactory) -> Life:
+    """The vanilla cluster of mlcc-demo with roles of others: taken over, changed, replaced, destroyed."""
+    return play_life(tmp_path_factory, "kept_and_replaced", speed=600)
+
+
+@pytest.fixture(scope="session")
 def refused_life(tmp_path_factory: pytest.TempPathFactory) -> Life:
     """mlcc-demo on an account that refuses it for several reasons."""
     return play_life(tmp_path_factory, "refused_life")

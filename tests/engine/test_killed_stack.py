@@ -25,7 +25,10 @@ def test_the_next_up_waits_for_the_stack_and_takes_it_over(killed_stack_life: Li
     first_change = next(at for at, call in enumerate(during) if call["mutating"])
     looks = [call for call in during[:first_change] if call["operation"] == "DescribeStacks"]
     assert len(looks) >= 20, "it looked at the stack again and again before it changed anything"
-    assert "Taking over 1 existing: stack mlcc-hyperpod-hp" in killed_stack_life.words("next")
+    assert (
+        "Taking over 1 existing, all as the profile has them: stack mlcc-hyperpod-hp"
+        in killed_stack_life.words("next")
+    )
     [(stack, status)] = killed_stack_life.acts["stacks"]
     assert status == "CREATE_COMPLETE"
     assert killed_stack_life.only("next", "aws:cloudformation/stack")["id"] == stack

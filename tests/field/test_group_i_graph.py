@@ -7,8 +7,9 @@ from collections.abc import Iterator
 
 import pytest
 
+import mlcc_infra
 from tests.graph import Registered, rehearsed_account
-from tests.record_names import STACKS, graph_of
+from tests.record_names import STACKS, graph_of, names_of, recorded_names
 
 #: What becomes of an Output that is used as text (pulumi 3, `Output.__str__`), and of its repr.
 NOT_A_STRING = re.compile(r"Calling __str__ on an Output|<pulumi\.output\.Output object")
@@ -69,3 +70,10 @@ def test_i15_no_name_and_no_input_holds_the_text_of_an_output(stack: str) -> Non
     ]
     assert len(texts) > 200
     assert [found for found in texts if NOT_A_STRING.search(found[1])] == []
+
+
+@pytest.mark.parametrize("stack", STACKS)
+def test_i10_the_logical_names_of_the_release_are_all_still_there(stack: str) -> None:
+    recorded = recorded_names(mlcc_infra.__version__, stack)
+    assert len(recorded) > 20
+    assert recorded <= names_of(stack, aliases=True)

@@ -11,9 +11,9 @@ HERE = Path(__file__).parent
 ROWS = {
     "a": (1, 2, 4, 5, 6, 7, 8, 9, 10, 11, 12),
     "b": (2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15),
-    "c": (2, 4, 5, 8, 9),
+    "c": (1, 2, 4, 5, 6, 7, 8, 9, 10),
     "d": (1, 2, 3, 4, 6, 7, 8, 9, 10, 11, 12),
-    "i": (14, 16),
+    "i": (1, 2, 3, 4, 5, 6, 7, 8, 10, 11, 12, 13, 14, 15, 16),
 }
 """Numbers of the rows by group."""
 IDS = [f"{group}{number}" for group, numbers in ROWS.items() for number in numbers]

@@ -15,6 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mlcc_infra import policies, versions
+from mlcc_infra.account.hyperpod_checks import check_operator_owner
+from mlcc_infra.account.preflight import Verdict
 from mlcc_infra.naming import MAX_PROFILE_LENGTH, Names, location_hash
 from mlcc_infra.policies import SERVICE_ACCOUNT_ROLES, SERVICE_ROLES, RoleContext
 from mlcc_infra.policies.service_account_roles import OPERATOR_POLICY
@@ -215,6 +217,25 @@ def test_rule_10_install_by_the_template_takes_the_addon_and_not_the_chart() -> 
     found = warnings(hyperpod(operator={"install": "template"}))["mlcc:operator.install"].found
     assert "v1.0.0 without a cluster ARN" in found
     assert "reports success" in found
+
+
+@pytest.mark.parametrize(
+    ("live", "by_template", "words"),
+    [
+        ({"EnableHPInferenceFeature": "true"}, False, ("`graph`", "made with `template`")),
+        ({"EnableHPInferenceFeature": "false"}, True, ("`template`", "made with `graph`")),
+    ],
+)
+def test_rule_10_who_installs_the_operator_is_not_changed_under_a_living_stack(
+    live: dict[str, str], by_template: bool, words: tuple[str, str]
+) -> None:
+    (refused,) = check_operator_owner("mlcc-demo-hp", live, by_template=by_template, stack="mlcc-demo")
+    assert refused.verdict is Verdict.REFUSED
+    for word in words:
+        assert word in refused.found
+    assert "pulumi destroy -s mlcc-demo" in refused.remedy
+    assert check_operator_owner("mlcc-demo-hp", live, by_template=not by_template, stack="mlcc-demo") == []
+    assert check_operator_owner("mlcc-demo-hp", {}, by_template=by_template, stack="mlcc-demo") == []
 
 
 def test_rule_11_load_balancer_subnets_of_the_template_are_public_ones_without_a_tag() -> None:

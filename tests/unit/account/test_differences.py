@@ -126,7 +126,8 @@ def test_the_short_form_says_what_differs_in_a_few_words() -> None:
         "How each differs: mlcc-infra adopt mlcc-demo",
     ]
     assert (
-        short_form([adopted(1)], stack="mlcc-demo") == "Taking over 1 existing, all as the profile has them."
+        short_form([adopted(1), adopted(2)], stack="mlcc-demo")
+        == "Taking over 2 existing, all as the profile has them: role mlcc-demo-role-1, role mlcc-demo-role-2"
     )
 
 
