@@ -113,10 +113,16 @@ class RoleEntry:
         return tuple(context.managed(name) for name in self.managed_policies)
 
     def path(self, role_path: str | None, live: LiveRole | None = None) -> str:
-        """The path it is made at, given `mlcc:rolePath`; one that exists stays where it is."""
+        """The path it is made at, given `mlcc:rolePath`.
+
+        Another path makes a role anew. So what somebody else made, and what outlives stacks, stays where it
+        is; a role that was made here and goes with its stack follows the profile.
+        """
         if self.path_rule == "root":
             return "/"
-        return live.path if live is not None else (role_path or "/")
+        if live is not None and (live.adopted or self.retained):
+            return live.path
+        return role_path or "/"
 
     def boundary(self, permissions_boundary: str | None, live: LiveRole | None = None) -> str | None:
         """The boundary it has, given `mlcc:permissionsBoundary`; without, an adopted role keeps its own."""

@@ -17,7 +17,15 @@ from mlcc_infra.account.preflight import CheckResult, Verdict
 from mlcc_infra.account.reader import Reader
 from mlcc_infra.components.service_roles import ServiceRolesArgs
 from mlcc_infra.naming import Names
-from mlcc_infra.policies import SERVICE_ROLES, RoleContext, service_statement, trust, trusted_services
+from mlcc_infra.policies import (
+    SERVICE_ACCOUNT_ROLES,
+    SERVICE_ROLES,
+    LiveRole,
+    RoleContext,
+    service_statement,
+    trust,
+    trusted_services,
+)
 from mlcc_infra.profile import Profile
 from mlcc_infra.targets.service_role_checks import role_checks, service_roles_checked
 from tests.unit.profile_support import load
@@ -122,6 +130,18 @@ def test_a_role_that_exists_stays_at_its_path(iam: Any) -> None:
     args = arguments(iam, role_path="/ours/")
     assert args.spec(args.roles[1]).path == "/theirs/"
     assert args.spec(args.roles[0]).path == "/"
+
+
+@pytest.mark.parametrize(
+    ("adopted", "path"), [(True, "/theirs/"), (False, "/ours/")], ids=["adopted", "made here"]
+)
+def test_a_role_that_goes_with_its_stack_follows_the_profile_unless_it_was_adopted(
+    adopted: bool, path: str
+) -> None:
+    live = LiveRole(path="/theirs/", trust=TRUST, adopted=adopted)
+    assert not SERVICE_ACCOUNT_ROLES["keda-operator-role"].retained
+    assert SERVICE_ACCOUNT_ROLES["keda-operator-role"].path("/ours/", live) == path
+    assert SERVICE_ACCOUNT_ROLES["operator-execution-role"].path("/ours/", live) == "/"
 
 
 def test_a_role_that_may_not_be_read_is_not_taken_for_one_that_is_there(
