@@ -28,6 +28,7 @@ class Bend:
 
 SERVICE_ROLES = "mlcc_infra/policies/service_roles.py"
 EKS_BASE = "mlcc_infra/components/eks_base.py"
+CLUSTER_ACCESS = "mlcc_infra/account/cluster_access.py"
 NETWORK = "mlcc_infra/components/network.py"
 VERSIONS = "mlcc_infra/versions.py"
 CHECKS = "mlcc_infra/targets/vanilla_eks_plan.py"
@@ -111,6 +112,8 @@ BENDS = (
         law="eks-authentication-mode",
         changes=(
             (EKS_BASE, "AuthenticationMode.API,", "AuthenticationMode.CONFIG_MAP,"),
+            # Access looks at the mode first, and refuses in its own words.
+            (CLUSTER_ACCESS, 'if mode == "CONFIG_MAP":', 'if mode == "":'),
             (
                 STACK,
                 "  mlcc:targets:\n",
