@@ -18,6 +18,10 @@ TAKEN_PREFIX = "taken-by-somebody-else"
 class RehearsedS3Backend(S3Backend):
     """S3 of a rehearsed account."""
 
+    def __init__(self, region_name: str, account_id: str) -> None:
+        super().__init__(region_name, account_id)
+        self._public: dict[str, Any] = {}
+
     @property
     def _url_module(self) -> Any:
         # moto derives it from the class's own module, which has none.
@@ -40,7 +44,9 @@ class RehearsedS3Backend(S3Backend):
     def get_bucket(self, bucket_name: str) -> Any:
         """Also answers AWS's own buckets of templates, which anybody may read."""
         if bucket_name not in self.buckets and public_templates.bucket_region(bucket_name):
-            return public_templates.bucket(bucket_name)
+            if bucket_name not in self._public:
+                self._public[bucket_name] = public_templates.make_bucket(bucket_name)
+            return self._public[bucket_name]
         return super().get_bucket(bucket_name)
 
     def put_object(self, bucket_name: str, key_name: str, *args: Any, **kwargs: Any) -> Any:

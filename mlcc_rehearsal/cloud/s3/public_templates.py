@@ -37,9 +37,8 @@ def objects() -> dict[str, bytes]:
     return files()
 
 
-@lru_cache(maxsize=8)
-def bucket(name: str) -> Any:
-    """moto's bucket with the objects in it, kept beside the accounts."""
+def make_bucket(name: str) -> Any:
+    """A new one of moto's buckets with the objects in it; moto's reset closes the objects of every bucket."""
     from moto.s3.models import FakeBucket, FakeKey
 
     region = bucket_region(name)

@@ -7,7 +7,9 @@ from typing import Any
 
 import pytest
 from botocore.exceptions import ClientError
+from moto import mock_aws
 
+from mlcc_rehearsal.cloud import Cloud, CloudOptions
 from tests.unit.rehearsal_cloud.conftest import Desk
 
 
@@ -83,3 +85,17 @@ def test_a_policy_that_denies_the_caller_is_obeyed(desk: Desk) -> None:
     with pytest.raises(ClientError) as refused:
         s3.put_object(Bucket="closed", Key="a", Body=b"a")
     assert refused.value.response["ResponseMetadata"]["HTTPStatusCode"] == 403
+
+
+def test_what_closes_motos_objects_leaves_the_next_cloud_awss_templates() -> None:
+    # moto's own mock closes the objects of every bucket in the process when it starts.
+    for account in ("100000990001", "100000990002"):
+        with mock_aws():
+            pass
+        with Cloud.start(CloudOptions(account_id=account, kubernetes=False)) as cloud:
+            s3 = Desk(cloud).client("s3")
+            found = s3.list_objects_v2(Bucket="aws-sagemaker-hyperpod-cluster-setup-us-west-2-prod")
+            assert found["KeyCount"] > 0
+            for each in found["Contents"]:
+                body = s3.get_object(Bucket=found["Name"], Key=each["Key"])["Body"].read()
+                assert len(body) == each["Size"] > 0
