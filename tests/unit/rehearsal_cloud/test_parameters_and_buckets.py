@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import boto3
 import pytest
 from botocore.exceptions import ClientError
 from moto import mock_aws
@@ -88,10 +89,11 @@ def test_a_policy_that_denies_the_caller_is_obeyed(desk: Desk) -> None:
 
 
 def test_what_closes_motos_objects_leaves_the_next_cloud_awss_templates() -> None:
-    # moto's own mock closes the objects of every bucket in the process when it starts.
+    # moto's own mock closes the objects of every bucket in the process, if it knows an S3 when it starts.
     for account in ("100000990001", "100000990002"):
-        with mock_aws():
-            pass
+        for _ in range(2):
+            with mock_aws():
+                boto3.client("s3", region_name="us-east-1").create_bucket(Bucket="of-the-mock")
         with Cloud.start(CloudOptions(account_id=account, kubernetes=False)) as cloud:
             s3 = Desk(cloud).client("s3")
             found = s3.list_objects_v2(Bucket="aws-sagemaker-hyperpod-cluster-setup-us-west-2-prod")
