@@ -48,7 +48,7 @@ from mlcc_infra.targets.hyperpod_eks import create_hyperpod_eks
 from mlcc_infra.targets.identity_checks import identity_results
 from mlcc_infra.targets.operator_only import create_operator_only
 from mlcc_infra.targets.operator_plan import ADDONS_WITH_ROLE
-from mlcc_infra.targets.permissions import PlannedRoles, check_permissions, planned_specs
+from mlcc_infra.targets.permissions import PlannedRoles, check_permissions
 from mlcc_infra.targets.survey import Survey, take_survey
 from mlcc_infra.targets.vanilla_eks import create_vanilla_eks
 
@@ -162,7 +162,10 @@ def _planned_roles(
     ]
     return PlannedRoles(
         kept=[
-            spec for plan in (vanilla, hyperpod) if plan and plan.roles for spec in planned_specs(plan.roles)
+            plan.roles.spec(entry)
+            for plan in (vanilla, hyperpod)
+            if plan and plan.roles
+            for entry in plan.roles.roles
         ],
         others=[
             *(role.spec for role in (vanilla.service_account_roles if vanilla else ())),

@@ -14,7 +14,6 @@ from mlcc_infra.components.eks_base import CLUSTER, FARGATE_PROFILE, NODE_GROUP
 from mlcc_infra.components.hyperpod_native import STACK
 from mlcc_infra.components.iam_role import RoleSpec
 from mlcc_infra.components.s3_bucket import BUCKET
-from mlcc_infra.components.service_roles import ServiceRolesArgs, role_spec
 from mlcc_infra.tagging import tags
 from mlcc_infra.targets.survey import Survey
 
@@ -32,14 +31,6 @@ class PlannedRoles:
     def all(self) -> tuple[RoleSpec, ...]:
         """Both."""
         return (*self.kept, *self.others)
-
-
-def planned_specs(roles: ServiceRolesArgs) -> tuple[RoleSpec, ...]:
-    """The roles of a `ServiceRoles` component."""
-    return tuple(
-        role_spec(entry, roles.role_context, roles.role_path, roles.permissions_boundary)
-        for entry in roles.roles
-    )
 
 
 def check_permissions(survey: Survey, decisions: Decisions, roles: PlannedRoles) -> tuple[CheckResult, ...]:

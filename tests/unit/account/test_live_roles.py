@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from types import SimpleNamespace
 from typing import Any
 
 import boto3
@@ -27,6 +28,7 @@ from mlcc_infra.policies import (
     trusted_services,
 )
 from mlcc_infra.profile import Profile
+from mlcc_infra.targets import deployment
 from mlcc_infra.targets.service_role_checks import role_checks, service_roles_checked
 from tests.unit.profile_support import load
 
@@ -130,6 +132,18 @@ def test_a_role_that_exists_stays_at_its_path(iam: Any) -> None:
     args = arguments(iam, role_path="/ours/")
     assert args.spec(args.roles[1]).path == "/theirs/"
     assert args.spec(args.roles[0]).path == "/"
+
+
+def test_permissions_are_simulated_for_roles_where_they_are(iam: Any) -> None:
+    iam.create_role(
+        RoleName="mlcc-demo-eks-node-role", Path="/theirs/", AssumeRolePolicyDocument=json.dumps(TRUST)
+    )
+    plan: Any = SimpleNamespace(roles=arguments(iam, role_path="/ours/"), service_account_roles=())
+    planned = deployment._planned_roles(plan, None, None)
+    assert {spec.role_name: spec.path for spec in planned.kept} == {
+        NAME: "/",
+        "mlcc-demo-eks-node-role": "/theirs/",
+    }
 
 
 @pytest.mark.parametrize(
