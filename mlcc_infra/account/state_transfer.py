@@ -45,16 +45,22 @@ def import_state(stack: str, export: Mapping[str, Any], cwd: str | None = None) 
     )
 
 
+def pulumi_cli() -> str:
+    """The `pulumi` on PATH. Raises `UserError` when there is none."""
+    found = shutil.which("pulumi")
+    if found is None:
+        raise UserError(
+            "The `pulumi` command is not on PATH, so the stack's state cannot be reached.",
+            remedy="Run `make setup` (outside a checkout `python -m mlcc_infra.engine install`): "
+            "`mlcc-infra` finds that engine by itself.",
+        )
+    return found
+
+
 def _run(
     arguments: Sequence[str], cwd: str | None, *, what: str, remedy: str, given: str | None = None
 ) -> str:
-    pulumi_cli = shutil.which("pulumi")
-    if pulumi_cli is None:
-        raise UserError(
-            "The `pulumi` command is not on PATH, so the stack's state cannot be reached.",
-            remedy="Run `make setup`, then use `.venv/bin/mlcc-infra` or put the printed folder on PATH.",
-        )
-    command = [pulumi_cli, "stack", *arguments, "--non-interactive"]
+    command = [pulumi_cli(), "stack", *arguments, "--non-interactive"]
     try:
         done = subprocess.run(
             command,

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING
-
-from mlcc_infra.cli.processes import pulumi_command
 
 if TYPE_CHECKING:
     from mlcc_infra.profile import Profile
@@ -23,7 +20,6 @@ def drop_what_died(profile: Profile, say: Callable[[str], object]) -> None:
     from mlcc_infra.account.recorded_state import read_recorded_state
     from mlcc_infra.account.session import AccountSession
 
-    os.environ.update(pulumi_command()[1])  # whatever else runs `pulumi` finds the same
     identity = read_recorded_state(profile.stack).identity(profile.aws_profile)
     dropped = drop_in_cluster_state(
         profile.stack, lambda region: AccountSession(region=region, aws_profile=identity)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -10,7 +9,7 @@ import typer
 from mlcc_infra.cli.dead_clusters import drop_what_died
 from mlcc_infra.cli.errors import CommandError
 from mlcc_infra.cli.exit_codes import ExitCode
-from mlcc_infra.cli.processes import pulumi_command, run_to_end
+from mlcc_infra.cli.processes import run_to_end
 from mlcc_infra.cli.stack_argument import StackName, profile_of
 
 if TYPE_CHECKING:
@@ -30,17 +29,16 @@ def destroy(
     Where a cluster was deleted behind the stack's back, what was in it is dropped from the state first.
     """
     from mlcc_infra.account.recorded_state import read_recorded_state
+    from mlcc_infra.account.state_transfer import pulumi_cli
 
     profile = profile_of(stack)
-    pulumi_cli, environment = pulumi_command()
-    os.environ.update(environment)  # whatever else runs `pulumi` finds the same
     # Read before it is gone: whatever is done after the stack is in its account, with its identity.
     recorded = read_recorded_state(stack)
     if profile.force_delete:
         _say_foreign(profile, recorded)
     drop_what_died(profile, typer.echo)
-    command = [pulumi_cli, "destroy", "--stack", stack, *(["--yes"] if yes else [])]
-    code = run_to_end(command, environment)
+    command = [pulumi_cli(), "destroy", "--stack", stack, *(["--yes"] if yes else [])]
+    code = run_to_end(command)
     if code != 0:
         raise CommandError(
             f"pulumi destroy of {stack} ended with exit code {code}; nothing else was deleted",

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import signal
 import subprocess
 from collections.abc import Mapping, Sequence
 
+from mlcc_infra.account.state_transfer import pulumi_cli
 from mlcc_infra.cli.exit_codes import ExitCode
 
 
@@ -25,24 +27,22 @@ def run_to_end(command: Sequence[str], environment: Mapping[str, str] | None = N
     return int(ExitCode.INTERRUPTED) if code and interrupts else code
 
 
-def pulumi_command() -> tuple[str, dict[str, str]]:
-    """The `pulumi` on PATH (in a rehearsal it is one that knows about it), else the installed engine's."""
-    environment = dict(os.environ)
-    found = shutil.which("pulumi")
-    if found:
-        return found, environment
-    from mlcc_infra.engine import find_engine
+def use_engine() -> None:
+    """Have whatever runs `pulumi` find one: that on PATH, which in a rehearsal knows about it, else the
+    installed engine's. Where there is neither, whoever needs it says so.
+    """
+    if shutil.which("pulumi"):
+        return
+    from mlcc_infra.engine import EngineError, find_engine
 
-    engine = find_engine()
-    return str(engine.pulumi), engine.environment(environment)
+    with contextlib.suppress(EngineError):
+        os.environ.update(find_engine().environment(os.environ))
 
 
 def run_pulumi(*arguments: str, input: str | None = None) -> subprocess.CompletedProcess[str]:
     """Run a pulumi command without questions; its output is text in the answer."""
-    executable, environment = pulumi_command()
     return subprocess.run(
-        [executable, *arguments, "--non-interactive", "--color", "never"],
-        env=environment,
+        [pulumi_cli(), *arguments, "--non-interactive", "--color", "never"],
         input=input,
         capture_output=True,
         text=True,

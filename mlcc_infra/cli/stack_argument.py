@@ -8,10 +8,21 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from mlcc_infra.cli.processes import use_engine
+
 if TYPE_CHECKING:
     from mlcc_infra.profile import Profile
 
-StackName = Annotated[str, typer.Argument(metavar="STACK", help="A stack's name, such as mlcc-demo.")]
+
+def _with_engine(stack: str) -> str:
+    """Commands on a stack reach its state through `pulumi`."""
+    use_engine()
+    return stack
+
+
+StackName = Annotated[
+    str, typer.Argument(metavar="STACK", help="A stack's name, such as mlcc-demo.", callback=_with_engine)
+]
 
 
 def profile_of(stack: str) -> Profile:
