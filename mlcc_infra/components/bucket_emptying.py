@@ -6,44 +6,20 @@ module path is part of the state's format. Never move it without keeping this na
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, final
+from typing import Any
 
 import pulumi
 from pulumi import dynamic
 
 from mlcc_infra.account.bucket_emptying import empty_buckets
 from mlcc_infra.components.dynamic_provider import guarded_session, one_message, progress
+from mlcc_infra.components.sweep import SweepArgs, SweepProvider
 
 
-@final
-@dataclass(frozen=True, kw_only=True)
-class BucketEmptyingArgs:
-    """Which buckets are emptied. `account` guards every call."""
-
-    names: Sequence[str]
-    account: str
-    region: str
-    aws_profile: str | None = None
-
-
-class BucketEmptyingProvider(dynamic.ResourceProvider):
+class BucketEmptyingProvider(SweepProvider):
     """Does nothing until destroyed."""
 
-    serialize_as_secret_always = False
-
-    def create(self, props: dict[str, Any]) -> dynamic.CreateResult:
-        """Remember the names."""
-        return dynamic.CreateResult(id_=f"{props['account']}/{props['region']}/buckets", outs=dict(props))
-
-    def update(self, _id: str, _olds: dict[str, Any], _news: dict[str, Any]) -> dynamic.UpdateResult:
-        """Remember the new names."""
-        return dynamic.UpdateResult(outs=dict(_news))
-
-    def diff(self, _id: str, _olds: dict[str, Any], _news: dict[str, Any]) -> dynamic.DiffResult:
-        """Other names, or another profile."""
-        return dynamic.DiffResult(changes=any(_olds.get(key) != _news.get(key) for key in _news))
+    what = "buckets"
 
     @one_message
     def delete(self, _id: str, _props: dict[str, Any]) -> None:
@@ -54,13 +30,5 @@ class BucketEmptyingProvider(dynamic.ResourceProvider):
 class BucketEmptying(dynamic.Resource, module="s3", name="BucketEmptying"):
     """Empties buckets on destroy. It has to depend on their stack, so that it goes first."""
 
-    def __init__(
-        self, name: str, args: BucketEmptyingArgs, *, opts: pulumi.ResourceOptions | None = None
-    ) -> None:
-        props: dict[str, Any] = {
-            "names": list(args.names),
-            "account": args.account,
-            "region": args.region,
-            "aws_profile": args.aws_profile,
-        }
-        super().__init__(BucketEmptyingProvider(), name, props, opts)
+    def __init__(self, name: str, args: SweepArgs, *, opts: pulumi.ResourceOptions | None = None) -> None:
+        super().__init__(BucketEmptyingProvider(), name, args.props, opts)

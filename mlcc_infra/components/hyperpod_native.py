@@ -11,8 +11,8 @@ from pulumi_aws import cloudformation, ec2, eks, s3
 
 from mlcc_infra.account.decisions import Wanted
 from mlcc_infra.components.base import Component, StackContext
-from mlcc_infra.components.bucket_emptying import BucketEmptying, BucketEmptyingArgs
-from mlcc_infra.components.log_group_sweep import LogGroupSweep, LogGroupSweepArgs
+from mlcc_infra.components.bucket_emptying import BucketEmptying
+from mlcc_infra.components.log_group_sweep import LogGroupSweep
 from mlcc_infra.components.network import PUBLIC_LOAD_BALANCER_TAG, TAG
 from mlcc_infra.components.s3_bucket import (
     OBJECT,
@@ -21,6 +21,7 @@ from mlcc_infra.components.s3_bucket import (
     wanted_bucket,
     wanted_object,
 )
+from mlcc_infra.components.sweep import SweepArgs
 from mlcc_infra.naming import Names
 from mlcc_infra.policies import policy_text
 from mlcc_infra.policies.buckets import deny_plain_http
@@ -185,27 +186,25 @@ class HyperPodNativeFromTemplate(Component):
         )
         return bucket, script
 
+    def _swept(self, names: Sequence[str]) -> SweepArgs:
+        return SweepArgs(
+            names=names,
+            account=self.context.names.account,
+            region=self.context.names.region,
+            aws_profile=self.context.aws_profile,
+        )
+
     def _sweep(self, names: Sequence[str]) -> LogGroupSweep:
         return LogGroupSweep(
             self.logical_name("log-groups"),
-            LogGroupSweepArgs(
-                names=names,
-                account=self.context.names.account,
-                region=self.context.names.region,
-                aws_profile=self.context.aws_profile,
-            ),
+            self._swept(names),
             opts=pulumi.ResourceOptions(parent=self),
         )
 
     def _emptying(self, names: Sequence[str], stack: cloudformation.Stack) -> BucketEmptying:
         return BucketEmptying(
             self.logical_name("stack-buckets"),
-            BucketEmptyingArgs(
-                names=names,
-                account=self.context.names.account,
-                region=self.context.names.region,
-                aws_profile=self.context.aws_profile,
-            ),
+            self._swept(names),
             opts=pulumi.ResourceOptions(parent=self, depends_on=[stack]),
         )
 
