@@ -15,12 +15,14 @@ KEY = "mlcc:hyperpod.existingVpc"
 
 @dataclass(frozen=True, kw_only=True)
 class VpcFacts:
-    """Zone ids of its private subnets, in their order, and route tables of its subnets for EKS.
+    """Zone ids of its private subnets, and of those and its subnets for EKS, in their order; and route tables
+    of its subnets for EKS.
 
-    Both are empty when EC2 did not tell; `results` say why.
+    All are empty when EC2 did not tell; `results` say why.
     """
 
     zones: tuple[str, ...] = ()
+    all_zones: tuple[str, ...] = ()
     eks_route_table_ids: tuple[str, ...] = ()
     results: tuple[CheckResult, ...] = ()
 
@@ -31,12 +33,11 @@ def read_existing_vpc(reader: Reader, vpc: ExistingVpc) -> VpcFacts:
     A subnet without a route table of its own has the VPC's main one (Amazon VPC user guide, route tables).
     """
     eks_subnets = vpc.eks_subnet_ids or vpc.private_subnet_ids
+    subnet_ids = list(dict.fromkeys((*vpc.private_subnet_ids, *eks_subnets)))
     try:
         subnets = reader.once(
-            ("existing-vpc-subnets", *vpc.private_subnet_ids),
-            lambda: reader.pages(
-                "ec2", "describe_subnets", "Subnets", SubnetIds=list(vpc.private_subnet_ids)
-            ),
+            ("existing-vpc-subnets", *subnet_ids),
+            lambda: reader.pages("ec2", "describe_subnets", "Subnets", SubnetIds=subnet_ids),
         )
         tables = reader.once(
             ("existing-vpc-tables", vpc.vpc_id),
@@ -64,7 +65,10 @@ def read_existing_vpc(reader: Reader, vpc: ExistingVpc) -> VpcFacts:
             )
         )
     by_id = {subnet["SubnetId"]: str(subnet["AvailabilityZoneId"]) for subnet in subnets}
-    zones = dict.fromkeys(by_id[subnet] for subnet in vpc.private_subnet_ids if subnet in by_id)
+    zones, all_zones = (
+        tuple(dict.fromkeys(by_id[subnet] for subnet in ids if subnet in by_id))
+        for ids in (vpc.private_subnet_ids, subnet_ids)
+    )
     used: dict[str, str] = {}
     main = ""
     for table in tables:
@@ -74,4 +78,6 @@ def read_existing_vpc(reader: Reader, vpc: ExistingVpc) -> VpcFacts:
             elif association.get("SubnetId"):
                 used[association["SubnetId"]] = table["RouteTableId"]
     routes = dict.fromkeys(used.get(subnet, main) for subnet in eks_subnets)
-    return VpcFacts(zones=tuple(zones), eks_route_table_ids=tuple(table for table in routes if table))
+    return VpcFacts(
+        zones=zones, all_zones=all_zones, eks_route_table_ids=tuple(table for table in routes if table)
+    )

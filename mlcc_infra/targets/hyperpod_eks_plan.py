@@ -10,7 +10,6 @@ from mlcc_infra.account.admins import resolve_admins
 from mlcc_infra.account.decisions import Wanted
 from mlcc_infra.account.instance_group_plan import WantedGroup
 from mlcc_infra.account.lookups.cloudformation import describe_stack
-from mlcc_infra.account.lookups.ec2_network import subnet_zones
 from mlcc_infra.account.lookups.eks import describe_cluster
 from mlcc_infra.account.preflight import Check, CheckResult
 from mlcc_infra.account.zones import choose_zones
@@ -96,9 +95,9 @@ def plan_hyperpod_eks(survey: Survey) -> HyperPodEksPlan:
     if profile.hyperpod.existing_stack:
         return _plan_existing(survey, read_existing_stack(survey.reader, profile.hyperpod.existing_stack))
     made_in = _zones_of_stack(survey)
-    zones = _zones(survey, made_in)
     vpc = profile.hyperpod.existing_vpc
     facts = read_existing_vpc(survey.reader, vpc) if vpc else VpcFacts()
+    zones = facts.all_zones or _zones(survey, made_in)
     by_template = profile.operator.install == "template"
     # A predecessor's bucket is of no use here: the role that AWS's template makes may only use its own kind.
     tls_bucket = (profile.operator.tls_bucket or names.tls_bucket) if by_template else ""
@@ -286,14 +285,8 @@ def _kubernetes_version(survey: Survey) -> str:
 
 
 def _zones(survey: Survey, made_in: tuple[str, ...]) -> tuple[str, ...]:
-    """The profile's zones; else those the stack was made with; else the first that offer the floor.
-
-    In an existing VPC those of its subnets: the template puts FSx into the first of them.
-    """
+    """The profile's zones; else those the stack was made with; else the first that offer the floor."""
     profile = survey.profile
-    vpc = profile.hyperpod.existing_vpc
-    if vpc is not None:
-        return subnet_zones(survey.reader, (*vpc.private_subnet_ids, *vpc.eks_subnet_ids))
     chosen = profile.hyperpod.zones or profile.network.zones or made_in
     if chosen:
         return chosen

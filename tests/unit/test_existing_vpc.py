@@ -34,7 +34,7 @@ class Ec2:
         if self.error:
             raise ClientError({"Error": {"Code": self.error, "Message": "no"}}, self.operation)
         if self.operation == "describe_subnets":
-            zones = {PRIVATE[0]: "usw2-az3", PRIVATE[1]: "usw2-az1"}
+            zones = {PRIVATE[0]: "usw2-az3", PRIVATE[1]: "usw2-az1", EKS[0]: "usw2-az2", EKS[1]: "usw2-az3"}
             return [{"Subnets": [{"SubnetId": k, "AvailabilityZoneId": v} for k, v in zones.items()][::-1]}]
         return [
             {
@@ -57,6 +57,10 @@ def test_zones_are_those_of_its_private_subnets_in_their_order(monkeypatch: pyte
     assert read_existing_vpc(reader(monkeypatch), VPC).zones == ("usw2-az3", "usw2-az1")
 
 
+def test_all_zones_are_those_of_its_subnets_for_eks_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert read_existing_vpc(reader(monkeypatch), VPC).all_zones == ("usw2-az3", "usw2-az1", "usw2-az2")
+
+
 def test_route_tables_are_those_of_the_subnets_for_eks_else_the_main_one(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -68,7 +72,7 @@ def test_route_tables_are_those_of_the_subnets_for_eks_else_the_main_one(
 )
 def test_a_refusal_of_ec2_is_a_result(monkeypatch: pytest.MonkeyPatch, error: str, verdict: str) -> None:
     facts = read_existing_vpc(reader(monkeypatch, error), VPC)
-    assert (facts.zones, facts.eks_route_table_ids) == ((), ())
+    assert (facts.zones, facts.all_zones, facts.eks_route_table_ids) == ((), (), ())
     [result] = facts.results
     assert result.verdict.value == verdict
     assert error in result.found

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from mlcc_infra.account.decisions import Wanted
@@ -50,16 +50,6 @@ def live_subnets(reader: Reader, component: str) -> list[tuple[str, str]]:
         for subnet in _ours(reader, "describe_subnets", "Subnets")
         if tag_list(subnet.get("Tags", [])).get(TAG_RESOURCE, "").startswith(f"{component}/")
     ]
-
-
-def subnet_zones(reader: Reader, subnet_ids: Sequence[str]) -> tuple[str, ...]:
-    """Zone ids of somebody's subnets, each once, in the order in which the subnets are named."""
-    client = reader.session.client("ec2")
-    subnets = reader.once(
-        ("subnets", *subnet_ids), lambda: client.describe_subnets(SubnetIds=list(subnet_ids))["Subnets"]
-    )
-    zones = {subnet["SubnetId"]: subnet["AvailabilityZoneId"] for subnet in subnets}
-    return tuple(dict.fromkeys(zones[subnet] for subnet in subnet_ids if subnet in zones))
 
 
 def _by_tag(
