@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from botocore.exceptions import BotoCoreError, ClientError
@@ -19,33 +20,39 @@ from mlcc_infra.account.lookups.eks import describe_cluster, describe_part
 from mlcc_infra.account.lookups.iam import attached_policies, get_role, inline_policies
 from mlcc_infra.account.lookups.logs import describe_log_group
 from mlcc_infra.account.lookups.s3 import BUCKET_SETTINGS, bucket_setting
-from mlcc_infra.account.reader import Reader
+from mlcc_infra.account.reader import Reader, error_words
 
 WORKERS = 16
 Facts: TypeAlias = dict[str, Any]
 Read: TypeAlias = Callable[[Reader, Wanted], Facts]
 
 
+@dataclass(frozen=True, kw_only=True)
+class FactsRead:
+    """The properties of a thing; `unread` is why all but its tags are missing, empty when none are."""
+
+    properties: Facts
+    unread: str = ""
+
+
 def read_facts(
     reader: Reader, wanted: Sequence[Wanted], facts: Mapping[ResourceKey, Fact]
-) -> dict[ResourceKey, Facts]:
-    """The properties of each thing, tags included. What may not be read is left out, and so not compared."""
+) -> dict[ResourceKey, FactsRead]:
+    """What was read of each thing, its tags included."""
     with ThreadPoolExecutor(WORKERS, thread_name_prefix="adoption") as pool:
-        found = pool.map(lambda item: _read(reader, item), wanted)
-        return {
-            item.key: {**properties, "tags": dict(facts[item.key].tags)}
-            for item, properties in zip(wanted, found, strict=True)
-        }
+        found = pool.map(lambda item: _read(reader, item, facts[item.key]), wanted)
+        return {item.key: read for item, read in zip(wanted, found, strict=True)}
 
 
-def _read(reader: Reader, item: Wanted) -> Facts:
+def _read(reader: Reader, item: Wanted, fact: Fact) -> FactsRead:
     read = _READS.get(item.key[0])
+    known: Facts = {"tags": dict(fact.tags)}
     if read is None:
-        return {}
+        return FactsRead(properties=known)
     try:
-        return read(reader, item)
-    except (ClientError, BotoCoreError):
-        return {}
+        return FactsRead(properties={**read(reader, item), **known})
+    except (ClientError, BotoCoreError) as error:
+        return FactsRead(properties=known, unread=error_words(error))
 
 
 def _role(reader: Reader, item: Wanted) -> Facts:

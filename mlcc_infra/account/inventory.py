@@ -11,7 +11,7 @@ from mlcc_infra.account.cluster_client import ClusterRefusedError, ClusterUnreac
 from mlcc_infra.account.decisions import Fact, Presence, ResourceKey, Wanted
 from mlcc_infra.account.lookups import LOOKUPS, Lookup
 from mlcc_infra.account.lookups.cloudformation import describe_stack, stack_resource_ids
-from mlcc_infra.account.reader import AmbiguousError, Found, Reader, error_code
+from mlcc_infra.account.reader import AmbiguousError, Found, Reader, error_words
 from mlcc_infra.naming import predecessor_stacks
 from mlcc_infra.tagging import STACK_ID_TAG, STACK_NAME_TAG, OwnerKind, owner_of
 
@@ -36,13 +36,7 @@ def _look_up(reader: Reader, lookup: Lookup, item: Wanted) -> Fact:
     try:
         return _fact(reader, item, lookup(reader, item))
     except _UNKNOWN as error:
-        return Fact(presence=Presence.UNKNOWN, reason=_reason(error))
-
-
-def _reason(error: Exception) -> str:
-    if isinstance(error, ClientError):
-        return f"{error.operation_name}: {error_code(error)}"
-    return str(error)
+        return Fact(presence=Presence.UNKNOWN, reason=error_words(error))
 
 
 def _fact(reader: Reader, item: Wanted, found: Found | None) -> Fact:

@@ -20,7 +20,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 from mlcc_infra.account.caller_needs import Context, Need
 from mlcc_infra.account.lookups.iam import get_role
 from mlcc_infra.account.preflight import CheckResult, Verdict
-from mlcc_infra.account.reader import Reader, error_code
+from mlcc_infra.account.reader import Reader, error_words
 from mlcc_infra.account.session import Identity
 
 NAME = "permissions"
@@ -112,10 +112,10 @@ def _listed(denied: Sequence[Denied]) -> str:
 
 
 def _unknown(error: ClientError | BotoCoreError) -> CheckResult:
-    known = isinstance(error, ClientError)
-    reason = f"{error.operation_name}: {error_code(error)}" if known else str(error)
     return CheckResult(
-        name=NAME, verdict=Verdict.UNKNOWN, found=f"what the caller may do could not be simulated ({reason})"
+        name=NAME,
+        verdict=Verdict.UNKNOWN,
+        found=f"what the caller may do could not be simulated ({error_words(error)})",
     )
 
 

@@ -34,6 +34,13 @@ class AmbiguousError(Exception):
     """Several things answer to one look-up, so none may be taken over."""
 
 
+def error_words(error: Exception) -> str:
+    """The operation and AWS's code for what went wrong with it; of other errors their text."""
+    if isinstance(error, ClientError):
+        return f"{error.operation_name}: {error_code(error)}"
+    return str(error)
+
+
 def error_code(error: ClientError) -> str:
     """AWS's error code, such as `NoSuchEntity`."""
     return str(error.response.get("Error", {}).get("Code", ""))

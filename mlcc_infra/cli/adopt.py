@@ -75,6 +75,7 @@ def _entry(found: Adopted) -> dict[str, Any]:
         "owner": found.owner.value,
         "origin": found.decision.origin.value,
         "differences": [asdict(difference) for difference in found.differences],
+        "unread": found.unread,
     }
 
 
@@ -121,7 +122,7 @@ def _print_table(stack: str, plan: DeploymentPlan, place: str) -> None:
         console.print(table)
     else:
         console.print(Text(str(table.title)))
-    same = [found.name for found in plan.adopted if not found.differences]
+    same = [found.name for found in plan.adopted if found.as_wanted]
     if same:
         console.print(Text(f"As the profile has them, {len(same)}:"))
         for name in same:

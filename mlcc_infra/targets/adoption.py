@@ -19,16 +19,25 @@ LONGEST_LINE = 100
 
 @dataclass(frozen=True, kw_only=True)
 class Adopted:
-    """One thing that is taken over: who owned it, and how it differs."""
+    """One thing that is taken over: who owned it, and how it differs.
+
+    `unread` is why it could not be compared but for its tags; empty when it was.
+    """
 
     decision: Decision
     owner: OwnerKind
     differences: tuple[Difference, ...]
+    unread: str = ""
 
     @property
     def name(self) -> str:
         """Kind and name, as people know it."""
         return f"{self.decision.wanted.kind} {self.decision.wanted.physical}"
+
+    @property
+    def as_wanted(self) -> bool:
+        """Whether it was compared and is as the profile has it."""
+        return not self.differences and not self.unread
 
 
 def find_adopted(
@@ -46,10 +55,11 @@ def find_adopted(
             owner=facts[decision.wanted.key].owner.kind,
             differences=compare(
                 decision.wanted.key[0],
-                found[decision.wanted.key],
+                found[decision.wanted.key].properties,
                 wanted.of(decision),
                 exclusive=wanted.profile.exclusive,
             ),
+            unread=found[decision.wanted.key].unread,
         )
         for decision in imported
     )
@@ -71,17 +81,33 @@ def replacement_refusals(adopted: Sequence[Adopted], *, stack: str) -> list[Chec
     ]
 
 
+def unread_results(adopted: Sequence[Adopted]) -> list[CheckResult]:
+    """What is taken over without having been compared: said, and never taken for equal."""
+    return [
+        CheckResult(
+            name=found.name,
+            verdict=Verdict.UNKNOWN,
+            found=f"it exists and is taken over; how it differs could not be read ({found.unread})",
+        )
+        for found in adopted
+        if found.unread
+    ]
+
+
 def short_form(adopted: Sequence[Adopted], *, stack: str) -> str:
     """A few words for each thing that is taken over and differs, at most `LINES_SHOWN` lines of them."""
-    different = [found for found in adopted if found.differences]
-    lines = [f"Taking over {len(adopted)} existing, {len(different)} of them unlike the profile:"]
+    different = [found for found in adopted if not found.as_wanted]
+    unlike = sum(1 for found in different if found.differences)
+    lines = [f"Taking over {len(adopted)} existing, {unlike} of them unlike the profile:"]
     if not different:
         names = ", ".join(found.name for found in adopted[:LINES_SHOWN])
         more = ", …" if len(adopted) > LINES_SHOWN else ""
         lines = [f"Taking over {len(adopted)} existing, all as the profile has them: {names}{more}"]
     for found in different[:LINES_SHOWN]:
-        words = ", ".join(aspect.value for aspect in aspects(found.differences))
-        lines.append(_cut(f"  {found.name}: {words}"))
+        words = [aspect.value for aspect in aspects(found.differences)]
+        if found.unread:
+            words.append("not read")
+        lines.append(_cut(f"  {found.name}: {', '.join(words)}"))
     if len(different) > LINES_SHOWN:
         lines.append(f"  and {len(different) - LINES_SHOWN} more")
     if different:

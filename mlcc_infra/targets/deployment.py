@@ -42,7 +42,13 @@ from mlcc_infra.components.kept import KeptResources, kept_resources
 from mlcc_infra.errors import UserError
 from mlcc_infra.profile import KINDS, Profile, load_profile
 from mlcc_infra.targets import hyperpod_eks_plan, operator_only_plan, vanilla_eks_plan
-from mlcc_infra.targets.adoption import Adopted, find_adopted, replacement_refusals, short_form
+from mlcc_infra.targets.adoption import (
+    Adopted,
+    find_adopted,
+    replacement_refusals,
+    short_form,
+    unread_results,
+)
 from mlcc_infra.targets.expectations import expectations
 from mlcc_infra.targets.hyperpod_eks import create_hyperpod_eks
 from mlcc_infra.targets.identity_checks import identity_results
@@ -135,6 +141,7 @@ def plan_deployment(profile: Profile, *, recorded: RecordedState | None = None) 
         *checked,
         *_refusals(decisions.refused),
         *replacement_refusals(adopted, stack=profile.stack),
+        *unread_results(adopted),
         *addons.results,
         *permissions,
         *(_unknown(decision) for decision in decisions.warnings),

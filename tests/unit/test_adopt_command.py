@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -17,7 +18,7 @@ from mlcc_infra.cli.main import make_app
 from mlcc_infra.naming import Names
 from mlcc_infra.tagging import Origin, OwnerKind
 from mlcc_infra.targets import deployment
-from mlcc_infra.targets.adoption import Adopted
+from mlcc_infra.targets.adoption import Adopted, unread_results
 
 ROLE = "aws:iam/role:Role"
 REFUSED = CheckResult(
@@ -70,6 +71,14 @@ def test_the_table_fits_and_shows_what_aws_holds_as_it_is(run: Any, columns: int
     assert "policies: + [bold]AmazonEKSClusterPolicy" in answer.output
     assert "As the profile has them, 1:\n  role mlcc-demo-same" in answer.output
     assert "0 are in the state already, 1 would be made." in answer.output
+
+
+def test_what_could_not_be_read_is_not_said_to_be_as_the_profile_has_it(run: Any) -> None:
+    denied = replace(adopted("mlcc-demo-role"), unread="GetRole: AccessDenied")
+    answer = run(adopted=[denied], results=unread_results([denied]))
+    assert "As the profile has them" not in answer.output
+    assert "how it differs could not be read (GetRole: AccessDenied)" in answer.output
+    assert json.loads(run("--json", adopted=[denied]).output)["adopt"][0]["unread"] == denied.unread
 
 
 def test_nothing_to_adopt_is_said_with_place_and_profile(run: Any) -> None:

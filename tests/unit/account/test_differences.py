@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
+from botocore.exceptions import ClientError
 
-from mlcc_infra.account.decisions import Action, Decision, Wanted
+from mlcc_infra.account import adoption_facts
+from mlcc_infra.account.decisions import Action, Decision, Fact, Presence, Wanted
 from mlcc_infra.account.differences import COMPARED, Aspect, Difference, Effect, aspects, compare
 from mlcc_infra.account.lookups import LOOKUPS
 from mlcc_infra.account.preflight import Verdict
 from mlcc_infra.policies import service_statement, trust
 from mlcc_infra.tagging import Origin, OwnerKind
-from mlcc_infra.targets.adoption import LINES_SHOWN, LONGEST_LINE, Adopted, replacement_refusals, short_form
+from mlcc_infra.targets.adoption import (
+    LINES_SHOWN,
+    LONGEST_LINE,
+    Adopted,
+    replacement_refusals,
+    short_form,
+    unread_results,
+)
 
 ROLE = "aws:iam/role:Role"
 ADDON = "aws:eks/addon:Addon"
@@ -129,6 +139,31 @@ def test_the_short_form_says_what_differs_in_a_few_words() -> None:
         short_form([adopted(1), adopted(2)], stack="mlcc-demo")
         == "Taking over 2 existing, all as the profile has them: role mlcc-demo-role-1, role mlcc-demo-role-2"
     )
+
+
+def test_what_could_not_be_compared_is_never_said_to_be_as_the_profile_has_it() -> None:
+    denied = replace(adopted(1), unread="GetRole: AccessDenied")
+    assert short_form([denied, adopted(2)], stack="mlcc-demo").splitlines() == [
+        "Taking over 2 existing, 0 of them unlike the profile:",
+        "  role mlcc-demo-role-1: not read",
+        "How each differs: mlcc-infra adopt mlcc-demo",
+    ]
+    (result,) = unread_results([denied, adopted(2)])
+    assert result.verdict is Verdict.UNKNOWN
+    assert "GetRole: AccessDenied" in result.found
+
+
+def test_a_denied_read_is_kept_with_its_reason(monkeypatch: pytest.MonkeyPatch) -> None:
+    def denied(*_: Any) -> None:
+        raise ClientError({"Error": {"Code": "AccessDenied", "Message": "no"}}, "GetRole")
+
+    monkeypatch.setattr(adoption_facts, "get_role", denied)
+    wanted = Wanted(key=(ROLE, "r"), kind="role", physical="r", lookup={"role": "r"})
+    fact = Fact(presence=Presence.PRESENT, import_id="r", tags={"a": "b"})
+    reader: Any = None
+    found = adoption_facts.read_facts(reader, [wanted], {wanted.key: fact})[wanted.key]
+    assert found.unread == "GetRole: AccessDenied"
+    assert found.properties == {"tags": {"a": "b"}}
 
 
 def test_the_short_form_has_a_bounded_length() -> None:
