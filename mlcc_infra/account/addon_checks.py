@@ -9,14 +9,13 @@ from typing import Any, Final
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from mlcc_infra.account.decisions import Recorded, ResourceKey, Wanted
-from mlcc_infra.account.lookups.eks import describe_addon
+from mlcc_infra.account import addon_health
+from mlcc_infra.account.decisions import FIRST_TRIGGER, Recorded, ResourceKey, Wanted
+from mlcc_infra.account.lookups.eks import describe_part
 from mlcc_infra.account.preflight import CheckResult, Verdict
 from mlcc_infra.account.reader import Reader
 
 ADDON: Final = "aws:eks/addon:Addon"
-FIRST_TRIGGER: Final = "first"
-"""The trigger of an add-on that never failed: the engine replaces from one trigger to another only."""
 # From these only a deletion leads on (EKS API reference, AddonStatus; aws/containers-roadmap#1411).
 FAILED_STATES: Final = frozenset({"CREATE_FAILED", "DELETE_FAILED"})
 _MISTAKES_SHOWN: Final = 5
@@ -121,7 +120,7 @@ def read_addon_states(
         if item.key not in published:
             triggers[item.key] = (known.replacement_trigger if known else "") or FIRST_TRIGGER
         try:
-            live = describe_addon(reader, item.lookup["cluster"], item.lookup["name"])
+            live = describe_part(reader, ADDON, item.lookup["cluster"], item.lookup["name"])
         except (ClientError, BotoCoreError):
             continue  # The inventory says so.
         if live is None:
@@ -137,8 +136,7 @@ def read_addon_states(
 
 def issues_of(addon: Mapping[str, Any]) -> str:
     """What EKS says is wrong with an add-on; empty when it says nothing."""
-    issues = (addon.get("health") or {}).get("issues") or []
-    return "; ".join(f"{issue.get('code')}: {issue.get('message')}" for issue in issues)
+    return "; ".join(addon_health.issues(addon))
 
 
 def _failed(item: Wanted, live: Mapping[str, Any], *, recorded: bool) -> CheckResult:

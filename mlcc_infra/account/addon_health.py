@@ -6,7 +6,7 @@ The stack of AWS's template that installs the inference operator is green whatev
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -47,6 +47,12 @@ class AddonHealth:
         return "; ".join((f"add-on {addon} {self.version} is {self.status}", *self.issues))
 
 
+def issues(addon: Mapping[str, Any]) -> tuple[str, ...]:
+    """What EKS has against an add-on, by its DescribeAddon answer."""
+    found = (addon.get("health") or {}).get("issues") or []
+    return tuple(f"{issue.get('code')}: {issue.get('message')}" for issue in found)
+
+
 def describe(session: AccountSession, cluster: str, addon: str) -> AddonHealth:
     """The add-on now. Raises `ClientError` when EKS does not tell."""
     try:
@@ -56,11 +62,10 @@ def describe(session: AccountSession, cluster: str, addon: str) -> AddonHealth:
             return AddonHealth()
         raise
     found: dict[str, Any] = answer["addon"]
-    issues = (found.get("health") or {}).get("issues") or []
     return AddonHealth(
         status=str(found["status"]),
         version=str(found.get("addonVersion") or ""),
-        issues=tuple(f"{issue.get('code')}: {issue.get('message')}" for issue in issues),
+        issues=issues(found),
     )
 
 

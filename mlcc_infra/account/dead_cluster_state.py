@@ -19,11 +19,10 @@ from botocore.exceptions import BotoCoreError, ClientError
 from mlcc_infra.account import cluster_client
 from mlcc_infra.account.reader import error_code
 from mlcc_infra.account.recorded_state import index_export
-from mlcc_infra.account.session import AccountSession
+from mlcc_infra.account.session import AccountSession, require_account
 from mlcc_infra.account.state_transfer import export_state, import_state
+from mlcc_infra.account.stored_identity import KUBERNETES_PROVIDER, resources
 from mlcc_infra.errors import UserError
-
-KUBERNETES_PROVIDER = "pulumi:providers:kubernetes"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,21 +51,16 @@ def clusters_in_state(export: Mapping[str, Any]) -> list[ClusterInState]:
 
     Clusters are those of kubeconfigs that call `aws eks get-token`; others are not ours to judge.
     """
-    resources = _resources(export)
     found = []
-    for provider in resources:
+    for provider in resources(export):
         if provider.get("type") != KUBERNETES_PROVIDER:
             continue
         reference = f"{provider['urn']}::{provider.get('id')}"
-        inside = tuple(one["urn"] for one in resources if one.get("provider") == reference)
+        inside = tuple(one["urn"] for one in resources(export) if one.get("provider") == reference)
         cluster = _cluster(provider.get("inputs") or {}, inside)
         if inside and cluster is not None:
             found.append(cluster)
     return found
-
-
-def _resources(export: Mapping[str, Any]) -> list[dict[str, Any]]:
-    return (export.get("deployment") or {}).get("resources") or []
 
 
 def _cluster(provider: Mapping[str, Any], inside: tuple[str, ...]) -> ClusterInState | None:
@@ -93,7 +87,7 @@ def without(export: Mapping[str, Any], urns: Collection[str]) -> dict[str, Any]:
     The engine refuses a state in which a resource depends on one that is not there.
     """
     gone = frozenset(urns)
-    kept = [_unbound(one, gone) for one in _resources(export) if one["urn"] not in gone]
+    kept = [_unbound(one, gone) for one in resources(export) if one["urn"] not in gone]
     return {**export, "deployment": {**export["deployment"], "resources": kept}}
 
 
@@ -164,7 +158,8 @@ def _judged(
     urns: list[str] = []
     for cluster in clusters:
         session = session_of(cluster.region)
-        _guard(session, account)
+        if account is not None:
+            require_account(session, account)
         try:
             reason = why_gone(session, cluster)
             silent = None if reason else why_silent(session, cluster)
@@ -188,12 +183,3 @@ def _judged(
             because.append(reason)
             urns.extend(cluster.resources)
     return tuple(dict.fromkeys(because)), urns
-
-
-def _guard(session: AccountSession, account: str | None) -> None:
-    found = session.identity().account
-    if account is not None and found != account:
-        raise UserError(
-            f"This stack belongs to account {account}; the credentials are for {found}.",
-            remedy="Set mlcc:awsProfile, or log in to the right account.",
-        )

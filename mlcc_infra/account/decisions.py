@@ -21,6 +21,12 @@ ResourceKey: TypeAlias = tuple[str, str]
 """(Pulumi type token, logical name), for example `("aws:iam/role:Role", "service-roles-eks-node-role")`."""
 
 
+FIRST_TRIGGER = "first"
+"""The replacement trigger of what was never replaced. The engine replaces a resource when its trigger is
+another, but not from or to none (pulumi 3.276.0, pkg/resource/deploy/step_generator.go,
+shouldTriggerReplace)."""
+
+
 class Presence(StrEnum):
     """Whether the account holds the thing. UNKNOWN (denied, throttled) is never taken for ABSENT."""
 

@@ -241,17 +241,17 @@ def _simulated_role(
 ) -> list[Denied]:
     if live is None and boundary is None:
         return []
-    client = reader.session.client("iam")
     asked: dict[str, Any] = {
         "ActionNames": list(need.create),
         "ResourceArns": list(need.resources),
         "PolicyInputList": [json.dumps(document) for document in role.documents],
     }
     if live is not None:
-        asked["PolicySourceArn"] = live["Arn"]
-        return _denied(client.simulate_principal_policy(**asked)["EvaluationResults"])
-    asked["PermissionsBoundaryPolicyInputList"] = [json.dumps(boundary)]
-    return _denied(client.simulate_custom_policy(**asked)["EvaluationResults"])
+        operation, besides = "simulate_principal_policy", {"PolicySourceArn": live["Arn"]}
+    else:
+        operation, besides = "simulate_custom_policy", {}
+        asked["PermissionsBoundaryPolicyInputList"] = [json.dumps(boundary)]
+    return _denied(reader.pages("iam", operation, "EvaluationResults", **asked, **besides))
 
 
 def _granted(documents: Iterable[Mapping[str, Any]]) -> list[Need]:

@@ -14,10 +14,13 @@ from typing import Any
 from mlcc_infra.account.decisions import Recorded, ResourceKey
 from mlcc_infra.account.stack_access import stored_access
 from mlcc_infra.account.state_transfer import export_state
-from mlcc_infra.account.stored_identity import EncryptedIdentityError, stored_identities
+from mlcc_infra.account.stored_identity import (
+    AWS_PROVIDER,
+    EncryptedIdentityError,
+    resources,
+    stored_identities,
+)
 from mlcc_infra.tagging import TAG_ORIGIN, TAG_PROFILE, Origin
-
-AWS_PROVIDER = "pulumi:providers:aws"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,11 +88,10 @@ def index_export(export: Mapping[str, Any]) -> RecordedState:
     Left out: components (no id), resources pending deletion, and resources pending replacement;
     their URN is about to be used by a new object.
     """
-    resources = (export.get("deployment") or {}).get("resources") or []
     index: dict[ResourceKey, Recorded] = {}
     account: str | None = None
     profile: str | None = None
-    for resource in resources:
+    for resource in resources(export):
         if not resource.get("id") or resource.get("delete") or resource.get("pendingReplacement"):
             continue
         inputs = resource.get("inputs") or {}

@@ -114,14 +114,19 @@ def guarded_session(*, region: str, aws_profile: str | None, account: str) -> Ac
     Raises `UserError` when the profile does not exist or the credentials are for another account.
     """
     session = AccountSession(region=region, aws_profile=aws_profile)
+    require_account(session, account)
+    return session
+
+
+def require_account(session: AccountSession, account: str) -> None:
+    """Raise `UserError` when a session is for another account than a stack's."""
     found = session.identity().account
     if found != account:
         raise UserError(
             f"This stack belongs to account {account}; the credentials are for {found}, by "
-            f"{credentials_source(aws_profile)}.",
+            f"{credentials_source(session.aws_profile)}.",
             remedy="Set mlcc:awsProfile, or log in to the right account.",
         )
-    return session
 
 
 def _no_such_profile(aws_profile: str | None) -> UserError:

@@ -90,14 +90,14 @@ class AccessProvider(dynamic.ResourceProvider):
         """
         session = guarded_session(props)
         try:
-            cluster_client.describe(session, props["cluster_name"])
+            described = cluster_client.describe(session, props["cluster_name"])
         except cluster_client.ClusterGoneError as gone:
             stack = props["tags"].get(TAG_STACK, "STACK")
             progress(f"{gone} If that stops this run, drop what was in it: mlcc-infra recover {stack}")
             return dynamic.ReadResult(id_="", outs={})
         policy = cluster_access.admin_policy_arn(props["partition"])
         present = cluster_access.present_admins(session, props["cluster_name"], policy, props["admins"])
-        _say_refusal(session, props)
+        _say_refusal(session, described, props)
         stale = [
             role
             for role in _node_roles(props)
@@ -146,11 +146,7 @@ class AccessProvider(dynamic.ResourceProvider):
         }
 
 
-def _say_refusal(session: AccountSession, props: Mapping[str, Any]) -> None:
-    try:
-        described = cluster_client.describe(session, props["cluster_name"])
-    except cluster_client.ClusterGoneError:
-        return
+def _say_refusal(session: AccountSession, described: Mapping[str, Any], props: Mapping[str, Any]) -> None:
     found = cluster_access.caller_access(session, described, seconds=LOOK_SECONDS)
     if found.refused:
         stack = props["tags"].get(TAG_STACK, "STACK")

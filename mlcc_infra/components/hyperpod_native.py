@@ -9,7 +9,7 @@ from typing import ClassVar, final
 import pulumi
 from pulumi_aws import cloudformation, ec2, eks, s3
 
-from mlcc_infra.account.decisions import Wanted
+from mlcc_infra.account.decisions import FIRST_TRIGGER, Wanted
 from mlcc_infra.components.base import Component, StackContext
 from mlcc_infra.components.bucket_emptying import BucketEmptying
 from mlcc_infra.components.log_group_sweep import LogGroupSweep
@@ -35,9 +35,6 @@ STACK = "aws:cloudformation/stack:Stack"
 KIND = "stack"
 LIFECYCLE_BUCKET = "lifecycle-bucket"
 LIFECYCLE_SCRIPT = "lifecycle-script"
-# The engine replaces a resource when its trigger changes, but not from or to none (pulumi 3.276.0,
-# pkg/resource/deploy/step_generator.go, shouldTriggerReplace). So there is one from the beginning.
-FIRST_TRIGGER = "first"
 
 
 @final

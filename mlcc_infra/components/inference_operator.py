@@ -100,6 +100,18 @@ class InferenceOperatorResources:
     addon: eks.Addon
 
 
+def create_tls_bucket(component: Component, name: str) -> BucketResources:
+    """The bucket for the operator's TLS certificates, retained with its settings."""
+    return create_bucket(
+        component,
+        TLS_BUCKET,
+        name=name,
+        policy=policy_text(deny_plain_http(name, partition=component.context.partition)),
+        retained=True,
+        force_destroy=component.context.force_delete,
+    )
+
+
 class InferenceOperatorAddon(Component):
     """OIDC provider, roles, TLS bucket, prerequisite add-ons, and the operator itself, pinned.
 
@@ -129,14 +141,7 @@ class InferenceOperatorAddon(Component):
             for plan in args.roles
             if plan.spec is not None and plan.trust is not None
         }
-        bucket = create_bucket(
-            self,
-            TLS_BUCKET,
-            name=args.tls_bucket,
-            policy=policy_text(deny_plain_http(args.tls_bucket, partition=context.partition)),
-            retained=True,
-            force_destroy=context.force_delete,
-        )
+        bucket = create_tls_bucket(self, args.tls_bucket)
         self._arns = {
             **{plan.key: pulumi.Output.from_input(plan.given) for plan in args.roles if plan.given},
             **{key: role.arn for key, role in roles.items()},

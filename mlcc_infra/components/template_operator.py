@@ -9,10 +9,8 @@ import pulumi
 
 from mlcc_infra.account.decisions import Wanted
 from mlcc_infra.components.base import Component, StackContext
-from mlcc_infra.components.inference_operator import TLS_BUCKET
-from mlcc_infra.components.s3_bucket import BucketResources, create_bucket, wanted_bucket
-from mlcc_infra.policies import policy_text
-from mlcc_infra.policies.buckets import deny_plain_http
+from mlcc_infra.components.inference_operator import TLS_BUCKET, create_tls_bucket
+from mlcc_infra.components.s3_bucket import BucketResources, wanted_bucket
 
 
 @final
@@ -48,14 +46,7 @@ class TemplateOperator(Component):
         opts: pulumi.ResourceOptions | None = None,
     ) -> None:
         super().__init__(name, context, opts, module="hyperpod")
-        bucket = create_bucket(
-            self,
-            TLS_BUCKET,
-            name=args.tls_bucket,
-            policy=policy_text(deny_plain_http(args.tls_bucket, partition=context.partition)),
-            retained=True,
-            force_destroy=context.force_delete,
-        )
+        bucket = create_tls_bucket(self, args.tls_bucket)
         self.resources = TemplateOperatorResources(tls_bucket=bucket)
         self.register_outputs({"tlsBucket": args.tls_bucket})
 

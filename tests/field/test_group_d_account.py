@@ -11,14 +11,13 @@ import pytest
 
 from mlcc_infra import versions
 from mlcc_infra.account.addon_checks import (
-    FIRST_TRIGGER,
     AddonSettings,
     check_configurations,
     issues_of,
     read_addon_states,
     schema_mistakes,
 )
-from mlcc_infra.account.decisions import Recorded, ResourceKey, Wanted
+from mlcc_infra.account.decisions import FIRST_TRIGGER, Recorded, ResourceKey, Wanted
 from mlcc_infra.account.eks_checks import check_addon_versions
 from mlcc_infra.account.preflight import Check, Verdict
 from mlcc_infra.account.reader import Reader

@@ -12,7 +12,11 @@ import pytest
 
 from tests.engine.hyperpod_lives import Life
 
-ADOPTED = {"mlcc-demo-eks-node-role": "ec2.amazonaws.com", "mlcc-demo-eks-alb-controller-role": ""}
+# Roles that somebody made, and what they trust once they are taken over.
+ADOPTED = {
+    "mlcc-demo-eks-node-role": "ec2.amazonaws.com",
+    "mlcc-demo-eks-alb-controller-role": "sts:AssumeRoleWithWebIdentity",
+}
 PROVIDER = "pulumi:providers:kubernetes"
 
 
@@ -37,10 +41,10 @@ def test_i1_what_was_taken_over_is_no_change_in_the_runs_after(kept_life: Life) 
 
 
 def test_i2_a_trust_that_differs_is_taken_over_and_set_right_in_one_up(kept_life: Life) -> None:
-    for role, service in ADOPTED.items():
+    for role, trusted in ADOPTED.items():
         trust = str(kept_life.acts["adopted"][role]["trust"])
         assert "lambda.amazonaws.com" not in trust, role
-        assert service in trust
+        assert trusted in trust, role
 
 
 def test_i4_destroy_leaves_what_was_taken_over_and_names_it(kept_life: Life) -> None:
@@ -87,8 +91,10 @@ def test_c10_with_the_cluster_everything_in_it_is_made_anew(kept_life: Life) -> 
     before, after = below_kubernetes(kept_life, "tag"), below_kubernetes(kept_life, "replacing")
     assert set(before) == set(after)
     for urn, found in before.items():
-        if PROVIDER in urn:
+        if found["type"] == PROVIDER:
             assert found["id"] != after[urn]["id"], urn
+        else:
+            assert found["created"] != after[urn]["created"], urn
     assert kept_life.acts["in the new cluster"] == kept_life.acts["in the cluster"]
     assert "aws-load-balancer-controller" in kept_life.acts["in the new cluster"]
 

@@ -22,18 +22,6 @@ def describe_cluster(reader: Reader, name: str) -> dict[str, Any] | None:
     )
 
 
-def describe_addon(reader: Reader, cluster: str, name: str) -> dict[str, Any] | None:
-    """EKS DescribeAddon, or None when there is no such add-on or cluster."""
-    if describe_cluster(reader, cluster) is None:
-        return None
-    client = reader.session.client("eks")
-    return reader.optional(
-        ("describe_addon", cluster, name),
-        lambda: dict(client.describe_addon(clusterName=cluster, addonName=name)["addon"]),
-        _ABSENT,
-    )
-
-
 def _cluster(reader: Reader, wanted: Wanted) -> Found | None:
     cluster = describe_cluster(reader, wanted.lookup["cluster"])
     if cluster is None:

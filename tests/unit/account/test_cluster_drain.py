@@ -112,7 +112,11 @@ class World:
         return made
 
     def controller(self, kinds: dict[str, str], after: Callable[[str], None] = lambda _kind: None) -> None:
-        """Let go of deleted objects of these kinds (kind to API version) two modelled minutes later."""
+        """Let go of deleted objects of these kinds (kind to API version) two modelled minutes later, and not
+        before somebody has said what holds one."""
+
+        def held_is_said() -> bool:
+            return any("is held by finalizer" in line for line in self.said)
 
         def run() -> None:
             while not self._stop.is_set():
@@ -120,6 +124,8 @@ class World:
                     for obj in self.objects.list(version, kind):
                         if obj["metadata"].get("deletionTimestamp") and obj["metadata"].get("finalizers"):
                             time.sleep(120 / SPEED)
+                            while not held_is_said() and not self._stop.is_set():
+                                time.sleep(0.01)
                             after(kind)
                             self.gone.append(kind)
                             obj["metadata"]["finalizers"] = []
@@ -174,6 +180,7 @@ def test_a_model_an_ingress_and_a_load_balancer_service_leave_nothing_that_block
     assert world.objects.list(NETWORKING, "Ingress") == []
     assert [item["metadata"]["name"] for item in world.objects.list("v1", "Service", "team")] == ["internal"]
     assert world.said[0] == "Removing InferenceEndpointConfig team/llama"
+    assert any("is held by finalizer" in line for line in world.said)
 
 
 @pytest.mark.parametrize("kind", sorted(KINDS))

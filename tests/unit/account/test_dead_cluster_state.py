@@ -102,6 +102,8 @@ class Sts:
 class Caller(Session):
     """A session that also says who it is."""
 
+    aws_profile = None
+
     def __init__(self, account: str = ACCOUNT, **clients: Any) -> None:
         super().__init__(**clients)
         self.account = account

@@ -68,6 +68,7 @@ def test_a_mistake_keeps_its_traceback_also_after_an_expected_failure() -> None:
 def test_the_guard_refuses_another_account(monkeypatch: pytest.MonkeyPatch) -> None:
     class Other:
         account = "999999999999"
+        aws_profile = None
 
         def __init__(self, **_given: Any) -> None: ...
 
