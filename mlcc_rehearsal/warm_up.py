@@ -2,8 +2,12 @@
 
 Rehearsals write nothing in the checkout, byte code included; without this, each of their processes would
 compile moto and the parts of the SDKs in use anew (two to four seconds each). The SDKs load their modules
-when something is looked up in them, so it takes more than an import.
+when something is looked up in them, so it takes more than an import; and moto loads a service with its first
+call, so whole packages are compiled where only a few modules are not in use.
 """
+
+import compileall
+from importlib.util import find_spec
 
 import kubernetes.client
 import moto.cloudformation.models
@@ -23,5 +27,21 @@ for token in catalogue.resources():
     schema.resource(token)
 for token in catalogue.functions():
     schema.function(token)
+
+_WHOLE = (
+    *("mlcc_infra", "mlcc_rehearsal", "boto3", "s3transfer", "grpc", "pulumi.dynamic", "flask"),
+    *("typer", "annotated_doc", "shellingham"),
+    *(
+        f"moto.{service}"
+        for service in (
+            *("acm", "amp", "cloudformation", "ec2", "eks", "elb", "elbv2", "fsx", "iam", "logs"),
+            *("s3", "s3bucket_path", "sagemaker", "ssm", "sts"),
+        )
+    ),
+)
+for package in _WHOLE:
+    for folder in getattr(find_spec(package), "submodule_search_locations", None) or ():
+        compileall.compile_dir(folder, quiet=1)
+
 # The other two are in the types of the EKS component's properties, which a program resolves.
 __all__ = ["ConfigMap", "Release", "StorageClass", "kubernetes", "mlcc_rehearsal", "moto"]
