@@ -26,6 +26,8 @@ def destroy(
 ) -> None:
     """Destroy a stack. What it retains on purpose stays, unless --force-delete.
 
+    Refused where `mlcc:forceDelete` or `mlcc:own` was changed since the last `up`: destroy goes by the state.
+
     Where a cluster was deleted behind the stack's back, what was in it is dropped from the state first.
     """
     from mlcc_infra.account.recorded_state import read_recorded_state
@@ -34,6 +36,7 @@ def destroy(
     profile = profile_of(stack)
     # Read before it is gone: whatever is done after the stack is in its account, with its identity.
     recorded = read_recorded_state(stack)
+    _require_settings_in_state(profile, recorded)
     if profile.force_delete:
         _say_foreign(profile, recorded)
     drop_what_died(profile, typer.echo)
@@ -70,6 +73,26 @@ def destroy(
     for bucket in retained.buckets:
         delete_bucket(retained.reader, bucket)
         typer.echo(f"deleted bucket {bucket.name} with everything in it")
+
+
+def _require_settings_in_state(profile: Profile, recorded: RecordedState) -> None:
+    """Destroy goes by the state; what the profile says since is refused, not silently without effect."""
+    from mlcc_infra.targets.destroy_settings import settings_not_in_state
+
+    contradictions = settings_not_in_state(profile, recorded)
+    if not contradictions:
+        return
+    listed = "".join(f"\n    {line}" for line in contradictions)
+    remedy = f"run `pulumi up -s {profile.stack}` first, or set the key back to what it was then"
+    if profile.force_delete:
+        remedy += (
+            f" (`mlcc-infra destroy {profile.stack} --force-delete` deletes what is retained without the key)"
+        )
+    raise CommandError(
+        f"the state of {profile.stack} does not know yet what the profile says of its destruction:{listed}",
+        remedy=remedy,
+        code=ExitCode.REFUSED,
+    )
 
 
 def _say_nested(profile: Profile, stack: str, aws_profile: str | None) -> None:

@@ -13,6 +13,7 @@ from typing import Any
 from moto.iam.aws_managed_policies import aws_managed_policies_data
 
 from mlcc_infra.account.caller_needs import TYPES, Place, admin_needs, template_needs
+from mlcc_infra.cli.exit_codes import ExitCode
 from mlcc_infra.targets.operator_plan import ADDONS_WITH_ROLE
 from tests.engine.hyperpod_lives import Life
 
@@ -104,6 +105,25 @@ def test_b6_a_forced_destroy_says_what_it_takes_off_and_deletes_the_kept_roles(a
     assert "taken off first" in said
     # Two were taken over, are none of those that destroy keeps on purpose, and nobody listed them as own.
     assert adoption_life.acts["left when forced"] == [EXECUTION_ROLE, ALB_ROLE]
+
+
+def test_h6_a_flag_that_came_after_the_last_up_is_refused_with_the_way_to_settle_it(
+    adoption_life: Life,
+) -> None:
+    forced = adoption_life.acts["forced without up"]
+    assert forced["code"] == ExitCode.REFUSED
+    assert "aws:s3/bucket:Bucket hyperpod-tls-mlcc-demo" in forced["output"]
+    assert "destroy would keep it, while mlcc:forceDelete asks for its deletion" in forced["output"]
+    assert "run `pulumi up -s mlcc-demo` first" in forced["output"]
+
+
+def test_i5_retention_in_the_state_that_the_profile_does_not_ask_for_is_refused(adoption_life: Life) -> None:
+    owned = adoption_life.acts["owned without up"]
+    assert owned["code"] == ExitCode.REFUSED
+    refused = [line for line in owned["output"].splitlines() if "destroy would keep it" in line]
+    # The service roles stay, whoever owns them.
+    assert sorted(line.split()[1] for line in refused) == [f"{EXECUTION_ROLE}:", f"{ALB_ROLE}:"]
+    assert "Destroying" not in owned["output"]
 
 
 def test_b7_adopted_roles_keep_fargate(adoption_life: Life) -> None:
