@@ -17,6 +17,7 @@ from mlcc_infra.account.state_transfer import export_state
 from mlcc_infra.account.stored_identity import (
     AWS_PROVIDER,
     EncryptedIdentityError,
+    pending_operations,
     resources,
     stored_identities,
 )
@@ -120,7 +121,6 @@ def index_export(export: Mapping[str, Any]) -> RecordedState:
 
 
 def _pending(export: Mapping[str, Any]) -> tuple[Pending, ...]:
-    operations = (export.get("deployment") or {}).get("pending_operations") or []
     return tuple(
         Pending(
             urn=operation["resource"]["urn"],
@@ -128,7 +128,7 @@ def _pending(export: Mapping[str, Any]) -> tuple[Pending, ...]:
             custom=bool(operation["resource"].get("custom")),
             inputs=operation["resource"].get("inputs") or {},
         )
-        for operation in operations
+        for operation in pending_operations(export)
     )
 
 

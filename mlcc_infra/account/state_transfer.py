@@ -17,6 +17,10 @@ from mlcc_infra.errors import UserError
 TIMEOUT_SECONDS = 60.0
 
 
+class NoSuchStackError(UserError):
+    """The backend has no stack of that name."""
+
+
 def export_state(stack: str, cwd: str | None = None, *, show_secrets: bool = False) -> dict[str, Any]:
     """`pulumi stack export`. With `show_secrets` what it answers must never be written anywhere.
 
@@ -78,5 +82,7 @@ def _run(
             remedy="Check that the state backend answers: `pulumi whoami -v`.",
         ) from None
     if done.returncode != 0:
+        if "no stack named" in done.stderr:  # the CLI's words (pulumi pkg/cmd/pulumi/stack/io.go)
+            raise NoSuchStackError(f"{what}: {done.stderr.strip()}", remedy=remedy)
         raise UserError(f"{what}: {done.stderr.strip() or done.stdout.strip()}", remedy=remedy)
     return done.stdout

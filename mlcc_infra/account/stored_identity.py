@@ -55,10 +55,9 @@ def resources(export: Mapping[str, Any]) -> list[dict[str, Any]]:
     return (export.get("deployment") or {}).get("resources") or []
 
 
-def pending_operations(export: Mapping[str, Any]) -> list[str]:
-    """URNs that a killed run was working on; importing a state drops these notes."""
-    found = (export.get("deployment") or {}).get("pending_operations") or []
-    return [str((entry.get("resource") or {}).get("urn", "")) for entry in found]
+def pending_operations(export: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """What a killed run was working on; importing a state drops these notes."""
+    return (export.get("deployment") or {}).get("pending_operations") or []
 
 
 def stored_accounts(export: Mapping[str, Any]) -> tuple[str, ...]:

@@ -6,11 +6,12 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from mlcc_infra.account.dead_cluster_state import Dropped
     from mlcc_infra.profile import Profile
 
 
-def drop_what_died(profile: Profile, say: Callable[[str], object]) -> None:
-    """Drop from the state what lay in clusters that EKS says are gone, and say it.
+def drop_what_died(profile: Profile, say: Callable[[str], object]) -> Dropped:
+    """Drop from the state what lay in clusters that EKS says are gone, and say it; what was dropped.
 
     EKS is asked with the identity that the state stores.
     Without this the Kubernetes provider stops every run at it. Raises `UserError` for a cluster that exists
@@ -27,3 +28,4 @@ def drop_what_died(profile: Profile, say: Callable[[str], object]) -> None:
     if dropped.resources:
         names = ", ".join(urn.rpartition("::")[2] for urn in dropped.resources)
         say(f"{'; '.join(dropped.because)}. Gone with it, and dropped from the state: {names}")
+    return dropped

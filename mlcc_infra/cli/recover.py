@@ -14,6 +14,7 @@ from mlcc_infra.cli.profile import project_name
 from mlcc_infra.cli.stack_argument import StackName, profile_of
 
 if TYPE_CHECKING:
+    from mlcc_infra.account.dead_cluster_state import Dropped
     from mlcc_infra.recovery.recover import Recovery
 
 
@@ -32,15 +33,15 @@ def recover(
 
     profile = profile_of(stack)
     done = run(profile, project_name(), run_pulumi, _silent if as_json else typer.echo)
+    dropped = drop_what_died(profile, _silent if as_json else typer.echo) if done.settled else None
     if as_json:
-        typer.echo(json.dumps(_told(stack, done), indent=2))
+        typer.echo(json.dumps(_told(stack, done, dropped), indent=2))
     if not done.settled:
         raise CommandError(
             f"not all that was begun could be looked up, so nothing was cleared from the state of {stack}",
             remedy="mend what is said above and run this again; what you have looked up yourself: "
             f"pulumi refresh --clear-pending-creates --stack {stack}",
         )
-    drop_what_died(profile, _silent if as_json else typer.echo)
     if not as_json:
         typer.echo(f"Next: pulumi up --stack {stack}")
 
@@ -49,7 +50,7 @@ def _silent(_text: str) -> None:
     """With --json only the object is printed."""
 
 
-def _told(stack: str, done: Recovery) -> dict[str, Any]:
+def _told(stack: str, done: Recovery, dropped: Dropped | None) -> dict[str, Any]:
     return {
         "stack": stack,
         "locks": [
@@ -72,6 +73,10 @@ def _told(stack: str, done: Recovery) -> dict[str, Any]:
             for finding in done.findings
         ],
         "settled": done.settled,
+        "dropped": {
+            "because": list(dropped.because) if dropped else [],
+            "urns": list(dropped.resources) if dropped else [],
+        },
     }
 
 

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from mlcc_infra.cli.stack_argument import StackName, profile_of
-from mlcc_infra.errors import UserError
 
 if TYPE_CHECKING:
     from mlcc_infra.account.recorded_state import RecordedState
@@ -32,10 +31,11 @@ def retained(
 def _recorded(stack: str) -> RecordedState:
     """The state, for its account; nothing where the stack is not there any more."""
     from mlcc_infra.account.recorded_state import RecordedState, read_recorded_state
+    from mlcc_infra.account.state_transfer import NoSuchStackError
 
     try:
         return read_recorded_state(stack)
-    except UserError:
+    except NoSuchStackError:
         return RecordedState()
 
 

@@ -158,7 +158,7 @@ def test_account_and_region_are_read_with_leading_zeros() -> None:
 def test_what_a_killed_run_left_is_named() -> None:
     given = state(None)
     given["deployment"]["pending_operations"] = [{"resource": {"urn": "urn:x"}, "type": "creating"}]
-    assert pending_operations(given) == ["urn:x"]
+    assert [found["resource"]["urn"] for found in pending_operations(given)] == ["urn:x"]
     assert pending_operations(state(None)) == []
 
 
