@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, final
@@ -137,6 +138,10 @@ class HyperPodNativeFromTemplate(Component):
         )
         self.operator_role_arn: pulumi.Output[str] = outputs.apply(
             lambda made: made.get("OutputInfOperatorIAMRoleArn", "")
+        )
+        # What CloudFormation keeps of it (GetTemplate): the text at the address may be another one by now.
+        self.template_digest: pulumi.Output[str] = stack.template_body.apply(
+            lambda text: hashlib.sha256(text.encode()).hexdigest()
         )
         described = eks.get_cluster_output(
             name=self.eks_cluster_name, opts=pulumi.InvokeOutputOptions(parent=self, depends_on=[stack])

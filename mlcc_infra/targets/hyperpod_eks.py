@@ -224,6 +224,6 @@ def _published_values(
         "ClusterSecurityGroupId": native.security_group_id,
         "HyperPodClusterArn": native.cluster_arn,
         "HyperPodClusterName": native.cluster_name,
-        "TemplateDigest": pulumi.Output.from_input(plan.template_digest),
+        "TemplateDigest": native.template_digest,
     }
     return values | (operator.published() if operator else {})

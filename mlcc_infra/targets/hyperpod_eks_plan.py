@@ -71,7 +71,6 @@ class HyperPodEksPlan:
     eks_cluster_name: str
     groups: tuple[WantedGroup, ...]
     template_url: str
-    template_digest: str
     parameters: Mapping[str, str]
     zone_count: int | None
     replacement_trigger: str
@@ -144,7 +143,6 @@ def plan_hyperpod_eks(survey: Survey) -> HyperPodEksPlan:
         eks_cluster_name=names.hyperpod_eks_cluster,
         groups=wanted_groups(profile.hyperpod),
         template_url=url,
-        template_digest=load_contract().sha256,
         parameters=parameters,
         zone_count=None if profile.hyperpod.existing_vpc else len(made_in or zones),
         # Another trigger replaces the stack: it stays what it was, until the recorded stack is dead.
@@ -231,7 +229,6 @@ def _plan_existing(survey: Survey, existing: ExistingStack) -> HyperPodEksPlan:
         eks_cluster_name=existing.eks_cluster,
         groups=wanted_groups(profile.hyperpod) if named else existing.groups,
         template_url=profile_template_url(profile),
-        template_digest=existing.digest or "",
         parameters=existing.parameters,
         zone_count=existing.zone_count,
         replacement_trigger=recorded.replacement_trigger if recorded else "",

@@ -6,6 +6,7 @@ tests/unit.
 
 from __future__ import annotations
 
+import hashlib
 import itertools
 import json
 from collections.abc import Iterable
@@ -13,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from mlcc_rehearsal.cloud.s3 import public_templates
 from tests.engine.hyperpod_lives import Life
 
 UNKNOWN = (
@@ -110,7 +112,8 @@ def test_rule_06_later_updates_of_the_stack_are_not_sent(hyperpod_life: Life, de
     )
     assert "Deny" in stack["inputs"]["policyBody"]
     digest = hyperpod_life.acts["up"]["published"]["/mlcc/hyperpod/hyperpod/TemplateDigest"]
-    assert len(digest) == 64
+    made_from = public_templates.objects()["templates/main-stack-eks-based-template.yaml"]
+    assert digest == hashlib.sha256(made_from).hexdigest()
     assert digest not in json.dumps(stack["inputs"])
 
 
