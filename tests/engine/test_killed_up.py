@@ -79,6 +79,7 @@ def test_a_second_recover_finds_nothing_to_do(killed_life: Life) -> None:
             "locks": [],
             "operations": [],
             "settled": True,
+            "dropped": {"because": [], "urns": []},
         }
 
 

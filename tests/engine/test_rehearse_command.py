@@ -353,15 +353,20 @@ def long_command(project: Path) -> Iterator[tuple[subprocess.Popen[str], str]]:
         f"sleep {SLEEP} & setsid sleep {SLEEP} & env -i setsid sleep {SLEEP} & "
         'setsid bash -c "trap : TERM INT HUP; while :; do sleep 1; done" & echo $MLCC_REHEARSAL_RUNS; wait'
     )
-    process = subprocess.Popen(
-        command_line("bash", "-c", script),
-        cwd=project,
-        env=environment(),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-    )
+    # Tests under nohup would hand down that SIGHUP is ignored.
+    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    try:
+        process = subprocess.Popen(
+            command_line("bash", "-c", script),
+            cwd=project,
+            env=environment(),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+        )
+    finally:
+        signal.signal(signal.SIGHUP, before)
     assert process.stdout is not None
     folder = process.stdout.readline().strip()
     try:
