@@ -48,7 +48,8 @@ def copy_project(folder: Path) -> Path:
     for name in PROJECT_FILES:
         source = ROOT / name
         if source.is_dir():
-            shutil.copytree(source, project / name, ignore=shutil.ignore_patterns("__pycache__"))
+            # With its byte code, which rehearsals do not write: what a test changes is newer than that.
+            shutil.copytree(source, project / name)
         elif source.exists():
             shutil.copy(source, project / name)
     environment = ROOT / ".venv"

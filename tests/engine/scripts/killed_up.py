@@ -51,16 +51,26 @@ NAMED = {
 
 def begun(log: Path) -> list[str]:
     """Types of the steps that an engine has begun, those of its refresh not counted."""
-    found = []
-    for line in log.read_text().splitlines() if log.exists() else ():
-        try:
-            event = json.loads(line)
-        except ValueError:
-            continue  # it is being written
-        metadata = (event.get("resourcePreEvent") or {}).get("metadata") or {}
-        if metadata.get("op") not in (None, "refresh"):
-            found.append(str(metadata["type"]))
-    return found
+    return [found for line in whole_lines(log, 0)[0] if (found := step(line))]
+
+
+def whole_lines(log: Path, offset: int) -> tuple[list[bytes], int]:
+    """The lines that are written to their end from an offset on, and where they end."""
+    if not log.exists():
+        return [], offset
+    with log.open("rb") as file:
+        file.seek(offset)
+        text = file.read()
+    text = text[: text.rfind(b"\n") + 1]
+    return text.splitlines(), offset + len(text)
+
+
+def step(line: bytes) -> str | None:
+    """The type of the step that an event begins, None for other events."""
+    if b'"resourcePreEvent"' not in line:
+        return None
+    metadata = json.loads(line)["resourcePreEvent"]["metadata"]
+    return None if metadata.get("op") in (None, "refresh") else str(metadata["type"])
 
 
 def processes() -> set[int]:
@@ -78,8 +88,15 @@ def killed_up(moment: int | str, delay: float) -> dict[str, Any]:
     """Kill `up` `delay` seconds after it has begun so many steps, or one of a type; and what lived on."""
     before = processes()
 
-    def come(types: list[str]) -> bool:
-        return moment in types if isinstance(moment, str) else len(types) >= moment
+    def wait_for_moment(engine: subprocess.Popen[bytes], log: Path) -> None:
+        types: list[str] = []
+        offset = 0
+        while engine.poll() is None:
+            lines, offset = whole_lines(log, offset)
+            types += [found for line in lines if (found := step(line))]
+            if moment in types if isinstance(moment, str) else len(types) >= moment:
+                return
+            time.sleep(0.02)
 
     with tempfile.TemporaryDirectory() as folder:
         log = Path(folder) / "events.jsonl"
@@ -87,8 +104,7 @@ def killed_up(moment: int | str, delay: float) -> dict[str, Any]:
         with subprocess.Popen(
             command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
         ) as engine:
-            while engine.poll() is None and not come(begun(log)):
-                time.sleep(0.02)
+            wait_for_moment(engine, log)
             time.sleep(delay)
             killed = engine.poll() is None
             engine.kill()
