@@ -10,6 +10,8 @@ from urllib.parse import urlsplit
 from botocore.exceptions import ClientError
 
 from mlcc_infra.account.lookups.cloudformation import describe_stack
+from mlcc_infra.account.lookups.eks import describe_cluster
+from mlcc_infra.account.lookups.sagemaker import describe_hyperpod
 from mlcc_infra.account.preflight import CheckResult, Verdict
 from mlcc_infra.account.reader import Reader, error_code
 from mlcc_infra.account.stack_failure import first_cause
@@ -122,6 +124,38 @@ def check_stack(
         return [CheckResult(name="stack", verdict=Verdict.OK, found=f"{stack_name} is {status}")]
     text, remedy = frozen_words(differences, stack=stack)
     return [CheckResult(name="stack", verdict=Verdict.WARNING, found=text, remedy=remedy)]
+
+
+def check_names_of_stack(
+    reader: Reader, *, stack_name: str, eks_cluster: str, hyperpod_cluster: str
+) -> list[CheckResult]:
+    """What a stack is about to make under fixed names is not there yet.
+
+    A cluster's name is taken for the whole region (EKS and SageMaker API references, CreateCluster), and the
+    template comes to its clusters late. What is there is a predecessor's, which had its HyperPod cluster of
+    that name on another EKS cluster, or was retained by a stack that could not be deleted.
+    """
+    if describe_stack(reader, stack_name) is not None:
+        return []
+    there = {
+        "EKS": (eks_cluster, describe_cluster(reader, eks_cluster), "aws eks delete-cluster --name"),
+        "HyperPod": (
+            hyperpod_cluster,
+            describe_hyperpod(reader, hyperpod_cluster),
+            "aws sagemaker delete-cluster --cluster-name",
+        ),
+    }
+    return [
+        CheckResult(
+            name="names of the stack",
+            verdict=Verdict.REFUSED,
+            found=f"there is a {kind} cluster {name}, and stack {stack_name} is about to make one",
+            needed="no cluster of that name: one that exists cannot become part of a stack",
+            remedy=f"keep it and give this stack another mlcc:profile; or {command} {name}, then run again",
+        )
+        for kind, (name, found, command) in there.items()
+        if found is not None
+    ]
 
 
 def check_operator_owner(

@@ -17,6 +17,7 @@ from mlcc_infra.account.hyperpod_checks import DEAD_STATES
 from mlcc_infra.account.instance_group_plan import WantedGroup
 from mlcc_infra.account.lookups.cloudformation import describe_stack
 from mlcc_infra.account.lookups.eks import describe_cluster
+from mlcc_infra.account.lookups.sagemaker import describe_hyperpod
 from mlcc_infra.account.preflight import CheckResult, Verdict
 from mlcc_infra.account.reader import Reader
 from mlcc_infra.components.hyperpod_native import ExistingNative
@@ -97,7 +98,7 @@ def read_existing_stack(reader: Reader, name: str) -> ExistingStack:
             "operator-only.",
         )
     eks = describe_cluster(reader, outputs["OutputEKSClusterName"])
-    described = _hyperpod(reader, outputs["OutputHyperPodClusterName"])
+    described = describe_hyperpod(reader, outputs["OutputHyperPodClusterName"])
     if eks is None or described is None:
         gone = outputs["OutputEKSClusterName" if eks is None else "OutputHyperPodClusterName"]
         raise UserError(
@@ -126,15 +127,6 @@ def read_existing_stack(reader: Reader, name: str) -> ExistingStack:
         ),
         digest=_digest(reader, name),
         made=prerequisites_by_template(parameters, region=region),
-    )
-
-
-def _hyperpod(reader: Reader, name: str) -> dict[str, Any] | None:
-    client = reader.session.client("sagemaker")
-    return reader.optional(
-        ("hyperpod", name),
-        lambda: dict(client.describe_cluster(ClusterName=name)),
-        ("ResourceNotFound", "ResourceNotFoundException", "ValidationException"),
     )
 
 

@@ -189,6 +189,15 @@ def plan_hyperpod_eks(survey: Survey) -> HyperPodEksPlan:
                 ),
             ),
             Check(
+                name="names of the stack",
+                run=lambda: hyperpod_checks.check_names_of_stack(
+                    reader,
+                    stack_name=names.hyperpod_stack,
+                    eks_cluster=names.hyperpod_eks_cluster,
+                    hyperpod_cluster=names.hyperpod_cluster,
+                ),
+            ),
+            Check(
                 name="mlcc:operator.install",
                 run=lambda: hyperpod_checks.check_operator_owner(
                     names.hyperpod_stack,

@@ -10,6 +10,7 @@ from botocore.exceptions import ClientError
 
 from mlcc_infra.account.decisions import Wanted
 from mlcc_infra.account.lookups.eks import describe_cluster
+from mlcc_infra.account.lookups.sagemaker import describe_hyperpod
 from mlcc_infra.account.preflight import Check, CheckResult, Verdict
 from mlcc_infra.account.reader import Reader, error_code
 from mlcc_infra.components.published_outputs import wanted_outputs
@@ -29,8 +30,6 @@ CLUSTER_PUBLISHED = (
     "HyperPodClusterArn",
     "HyperPodClusterName",
 )
-# SageMaker DescribeCluster of a cluster that is not there (SageMaker API reference).
-_NO_HYPERPOD = ("ResourceNotFound", "ResourceNotFoundException", "ValidationException")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -108,12 +107,9 @@ def _eks_cluster(reader: Reader, chosen: Cluster, account: str) -> dict[str, Any
 
 
 def _hyperpod_cluster(reader: Reader, chosen: Cluster, account: str) -> dict[str, Any]:
-    client = reader.session.client("sagemaker")
     arn = chosen.hyperpod_cluster_arn
     try:
-        found = reader.optional(
-            ("hyperpod", arn), lambda: dict(client.describe_cluster(ClusterName=arn)), _NO_HYPERPOD
-        )
+        found = describe_hyperpod(reader, arn)
     except ClientError as error:
         raise UserError(
             f"The HyperPod cluster {arn} could not be read: {error_code(error)}.",

@@ -12,6 +12,7 @@ from mlcc_infra import versions
 from mlcc_infra.account import eks_checks
 from mlcc_infra.account.addon_checks import AddonSettings, check_configurations
 from mlcc_infra.account.decisions import Wanted
+from mlcc_infra.account.lookups.iam import get_role
 from mlcc_infra.account.lookups.s3 import bucket_tags
 from mlcc_infra.account.preflight import Check, CheckResult, Verdict
 from mlcc_infra.account.reader import error_code
@@ -132,6 +133,7 @@ def plan_operator(
                 run=lambda: eks_checks.check_addon_versions(survey.reader, kubernetes, addons, keys),
             ),
             *role_checks(survey.reader, _checked(context, roles), profile),
+            Check(name="predecessor's role", run=lambda: _check_predecessors_role(survey)),
             Check(
                 name="operator add-on settings",
                 run=lambda: check_configurations(
@@ -141,6 +143,21 @@ def plan_operator(
         ),
         results=results,
     )
+
+
+def _check_predecessors_role(survey: Survey) -> list[CheckResult]:
+    """It cannot be taken over: the add-on refuses its name (facts/hyperpod_native.md, rule 9)."""
+    role, ours = survey.names.predecessor_inference_role, survey.names.operator_execution_role
+    if get_role(survey.reader, role) is None:
+        return []
+    return [
+        CheckResult(
+            name="predecessor's role",
+            verdict=Verdict.WARNING,
+            found=f"role {role} of a predecessor is not used: the operator gets {ours}",
+            remedy=f"delete {role} when nothing else uses it",
+        )
+    ]
 
 
 def _settings(

@@ -51,7 +51,7 @@ class Account:
         self.hyperpod: dict[str, Any] | None = {"InstanceGroups": GROUPS}
         monkeypatch.setattr(existing_stack, "describe_stack", lambda *_: self.stack)
         monkeypatch.setattr(existing_stack, "describe_cluster", lambda *_: self.eks)
-        monkeypatch.setattr(existing_stack, "_hyperpod", lambda *_: self.hyperpod)
+        monkeypatch.setattr(existing_stack, "describe_hyperpod", lambda *_: self.hyperpod)
         monkeypatch.setattr(existing_stack, "_digest", lambda *_: "0" * 64)
 
     @staticmethod

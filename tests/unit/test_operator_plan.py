@@ -63,6 +63,22 @@ def test_rule_05_prerequisites_of_the_template_are_neither_made_nor_looked_up(pl
     assert set(training.prerequisites) == set(PREREQUISITES) - {"cert-manager"}
 
 
+@pytest.mark.parametrize("there", [True, False])
+def test_rule_09_a_predecessors_execution_role_is_reported_and_not_taken_over(
+    monkeypatch: pytest.MonkeyPatch, there: bool
+) -> None:
+    role = "mlcc-demo-hyperpod-inference-role"
+    monkeypatch.setattr(operator_plan, "bucket_tags", lambda *_: None)
+    monkeypatch.setattr(
+        operator_plan, "get_role", lambda _reader, name: {} if there and name == role else None
+    )
+    plan = plan_operator(survey(), cluster="demo", kubernetes="1.35")
+    (check,) = [check for check in plan.checks if check.name == "predecessor's role"]
+    found = check.results()
+    assert [role in result.found and result.verdict.value for result in found] == ["warning"] * there
+    assert role not in {item.physical for item in plan.wanted}
+
+
 @pytest.mark.parametrize("kubernetes", ["1.31", "1.99"])
 def test_a_cluster_whose_version_has_no_pinned_add_ons_is_an_error_with_the_key(
     monkeypatch: pytest.MonkeyPatch, kubernetes: str
