@@ -14,6 +14,7 @@ import traceback
 from pathlib import Path
 
 from mlcc_infra.errors import UserError
+from mlcc_infra.garbage import collect_rarely
 
 FAILED, USAGE = 1, 2
 
@@ -45,6 +46,7 @@ def _parser() -> argparse.ArgumentParser:
 
 def main(argv: list[str]) -> int:
     """Parse `argv` and rehearse."""
+    collect_rarely()
     # Everything after the first `--` is the command's; argparse would look for options in it.
     options, _, command = (
         (argv[: argv.index("--")], "--", argv[argv.index("--") + 1 :]) if "--" in argv else (argv, "", [])

@@ -12,6 +12,7 @@ import json
 import os
 import sys
 
+from mlcc_infra.garbage import collect_rarely
 from mlcc_rehearsal.runner.processes import end_with_parent
 
 # What each plugin imports sooner or later, and takes long to.
@@ -25,6 +26,7 @@ _HEAVY = {
 def main(argv: list[str]) -> None:
     """Prepare, wait for the environment, serve. ImportError when requirements are not installed."""
     end_with_parent(int(os.environ["MLCC_REHEARSAL_SUPERVISOR"]))
+    collect_rarely()
     for name in argv:
         for module in _HEAVY.get(name, ()):
             importlib.import_module(module)

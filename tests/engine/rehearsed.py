@@ -41,8 +41,8 @@ class Rehearsal:
         ]
 
 
-def copy_project(folder: Path) -> Path:
-    """A private copy of the project's sources, for tests that change stack files."""
+def copy_project(folder: Path, *, only: str | None = None) -> Path:
+    """A private copy of the project's sources, for tests that change stack files; all stacks or one."""
     project = folder / "project"
     project.mkdir()
     for name in PROJECT_FILES:
@@ -52,6 +52,9 @@ def copy_project(folder: Path) -> Path:
             shutil.copytree(source, project / name)
         elif source.exists():
             shutil.copy(source, project / name)
+    for file in (project / "stacks").glob("Pulumi.*.yaml"):
+        if only not in (None, file.name.split(".")[1]):
+            file.unlink()
     environment = ROOT / ".venv"
     if environment.exists():
         (project / ".venv").symlink_to(environment)

@@ -9,7 +9,7 @@ import pytest
 
 from tests.engine.hyperpod_lives import Life
 
-LIVES = (0, 1, 2)
+LIVES = (0, 1)
 
 
 def kills(life: Life) -> list[dict[str, Any]]:

@@ -32,7 +32,7 @@ SEED = 20261130
 # One moment in each tenth of `up`, in so many lives: in each they come later and later, so that there is
 # always something left to kill. The last one is when a Helm release is being installed.
 TENTHS = 10
-LIVES = 3
+LIVES = 2
 RELEASE = "kubernetes:helm.sh/v3:Release"
 # A busy machine may see the installation end before the kill.
 RETRIES = 3
