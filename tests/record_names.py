@@ -14,7 +14,12 @@ from mlcc_infra.naming import Names
 from tests.graph import ACCOUNT, REGION, Registered, register, rehearsed_account
 
 FOLDER = Path(__file__).parent / "releases"
-RELEASES = tuple(sorted(path.name for path in FOLDER.iterdir() if path.is_dir())) if FOLDER.is_dir() else ()
+RELEASES: tuple[str, ...] = tuple(
+    sorted(
+        (path.name for path in FOLDER.iterdir() if path.is_dir()),
+        key=lambda version: [int(number) for number in version.split(".")],
+    )
+)
 STACKS = ("mlcc-demo", "mlcc-eks", "mlcc-hyperpod", "mlcc-operator")
 ROOT_STACK = "pulumi:pulumi:Stack"
 

@@ -164,7 +164,7 @@ def refused_life(tmp_path_factory: pytest.TempPathFactory) -> Life:
 
 @pytest.fixture(scope="session")
 def vanilla_life(tmp_path_factory: pytest.TempPathFactory) -> Life:
-    """mlcc-demo from first to last: drift is repaired, all destroyed, made again and destroyed again."""
+    """mlcc-demo: drift repaired, destroyed, made again, and destroyed with the state of a release."""
     return play_life(tmp_path_factory, "vanilla_eks_life")
 
 

@@ -61,7 +61,7 @@ def taggable(life: Life) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize(
-    "act", ["up", "no-op up", "repair", "after repair", "destroy", "second up", "second destroy"]
+    "act", ["up", "no-op up", "repair", "after repair", "destroy", "second up", "release's destroy"]
 )
 def test_every_act_succeeds(vanilla_life: Life, act: str) -> None:
     assert vanilla_life.acts[act]["code"] == 0, vanilla_life.acts[act]["output"]
@@ -125,7 +125,7 @@ def test_a_removed_subnet_tag_comes_back(vanilla_life: Life) -> None:
     assert vanilla_life.acts["repaired"]["subnet_tags"]["kubernetes.io/role/internal-elb"] == "1"
 
 
-@pytest.mark.parametrize("act", ["destroy", "second destroy"])
+@pytest.mark.parametrize("act", ["destroy", "release's destroy"])
 def test_after_a_destroy_the_account_holds_the_retained_resources_and_nothing_else(
     vanilla_life: Life, act: str
 ) -> None:

@@ -1,8 +1,8 @@
 """A stack with the state that an earlier release left, played inside a rehearsal.
 
 Usage: release_life.py FILE. MLCC_RELEASE_STACK names the stack, MLCC_RELEASE the release whose state it gets;
-then it is previewed, brought up and destroyed. With MLCC_RELEASE_RECORD its state after the first `up` is
-written to that file instead, to be the record of this release.
+then it is previewed and destroyed. With MLCC_RELEASE_RECORD its state after the first `up` is written to that
+file instead, to be the record of this release.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -27,9 +28,17 @@ def export(stack: str) -> Any:
     return json.loads(subprocess.run(command, check=True, capture_output=True).stdout)
 
 
-def put_state(stack: str, state: dict[str, Any], file: Path) -> None:
-    file.write_text(json.dumps(state))
-    subprocess.run(["pulumi", "stack", "import", "-s", stack, "--file", str(file)], check=True)
+def live_on_with_state_of(release: str, play: Play) -> None:
+    """Acts on a stack that is up: its state becomes the release's, is previewed, and destroyed."""
+    state = in_account_of(recorded_state(release, play.stack), export(play.stack))
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "state.json"
+        file.write_text(json.dumps(state))
+        subprocess.run(["pulumi", "stack", "import", "-s", play.stack, "--file", str(file)], check=True)
+    play.note("release's state", {"state": play.state()})
+    play.act("release's preview", "preview", "--json")
+    play.destroy("release's destroy")
+    play.note("retained at last", play.retained())
 
 
 def main() -> None:
@@ -43,13 +52,8 @@ def main() -> None:
         record = os.environ.get("MLCC_RELEASE_RECORD")
         if record:
             Path(record).write_text(json.dumps(export(stack)))
-            return
-        state = in_account_of(recorded_state(os.environ["MLCC_RELEASE"], stack), export(stack))
-        put_state(stack, state, Path(sys.argv[1]).with_name("state.json"))
-        play.note("put", {"state": play.state()})
-        play.act("preview", "preview", "--json")
-        play.destroy("destroy")
-        play.note("retained", play.retained())
+        else:
+            live_on_with_state_of(os.environ["MLCC_RELEASE"], play)
 
 
 if __name__ == "__main__":

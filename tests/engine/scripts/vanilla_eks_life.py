@@ -1,6 +1,7 @@
 """The life of the demo stack, played inside a rehearsal.
 
-Usage: vanilla_eks_life.py FILE. Every act runs the plain pulumi command a user would type.
+Usage: vanilla_eks_life.py FILE. Acts run the pulumi commands a user would type; at last the stack gets the
+state that the latest release left.
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ import boto3
 sys.path.insert(0, str(Path(__file__).parents[3]))
 
 from tests.engine.scripts.hyperpod_acts import Play
+from tests.engine.scripts.release_life import live_on_with_state_of
+from tests.record_names import RELEASES
 
 ROLE = "mlcc-demo-eks-node-role"
 CLUSTER = "mlcc-demo-eks"
@@ -64,16 +67,16 @@ def main() -> None:
     play = Play("mlcc-demo", sys.argv[1])
     with play.written():
         play.act("up", "up", "--yes")
-        play.act("no-op up", "up", "--yes", "--expect-no-changes")
+        play.up("no-op up", "--expect-no-changes")
         subnet = drift()
         play.act("repair", "up", "--yes")
         play.note("repaired", look_after_repair(subnet))
         boto3.client("iam").detach_role_policy(RoleName=ROLE, PolicyArn=FOREIGN_POLICY)
-        play.act("after repair", "up", "--yes", "--expect-no-changes")
+        play.up("after repair", "--expect-no-changes")
         play.act("destroy", "destroy", "--yes")
         play.note("retained", play.retained())
-        play.act("second up", "up", "--yes")
-        play.act("second destroy", "destroy", "--yes")
+        play.up("second up")
+        live_on_with_state_of(RELEASES[-1], play)
 
 
 if __name__ == "__main__":
