@@ -38,11 +38,16 @@ class Interrupted(BaseException):
 
 
 class Signals:
-    """Signals that arrived, in order. While `raising`, the first raises Interrupted in the main thread."""
+    """Signals that arrived, in order. While `raising`, the first raises Interrupted in the main thread.
+
+    `interrupted` is its number: what it met on its way, such as a module that was being initialised, may have
+    made another error of it, or none.
+    """
 
     def __init__(self) -> None:
         self.raising = False
         self.arrived: list[int] = []
+        self.interrupted: int | None = None
         self._reader, self._writer = os.pipe()
         os.set_blocking(self._reader, False)
         os.set_blocking(self._writer, False)
@@ -52,6 +57,7 @@ class Signals:
             return  # it only wakes the wait below
         if self.raising:
             self.raising = False
+            self.interrupted = number
             raise Interrupted(number)
         self.arrived.append(number)
 

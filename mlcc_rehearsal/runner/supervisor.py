@@ -83,8 +83,12 @@ class Rehearsal:
                     folder = open_folder(self.options.keep)
                     cleanup.callback(folder.close)
                     words = self._start(folder, cleanup)
-            except Interrupted as interrupted:
-                return 128 + interrupted.number
+            except (Interrupted, Exception):
+                if self._signals.interrupted is None:
+                    raise
+                return 128 + self._signals.interrupted
+            if self._signals.interrupted is not None:
+                return 128 + self._signals.interrupted
             code = self._rehearse(folder, words)
             if folder.kept:
                 say(f"kept: the state in {folder.backend}, logs and all AWS calls in {folder.logs}")
