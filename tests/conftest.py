@@ -10,8 +10,12 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from mlcc_infra.engine import Engine, find_engine
+from mlcc_infra.garbage import collect_rarely
 
 TESTS = Path(__file__).parent
+
+# Each worker loads all SDKs to collect the tests.
+collect_rarely()
 
 # Examples are what counts here; how fast they come depends on what else the machine does.
 settings.register_profile("mlcc", deadline=None, suppress_health_check=[HealthCheck.too_slow])
