@@ -182,5 +182,8 @@ def existing_stack_life(tmp_path_factory: pytest.TempPathFactory) -> Life:
 
 @pytest.fixture(scope="session")
 def killed_life(tmp_path_factory: pytest.TempPathFactory) -> Life:
-    """The vanilla cluster of mlcc-demo, `up` killed at ten seeded moments and once more."""
-    return play_life(tmp_path_factory, "killed_up", speed=600)
+    """The vanilla cluster of mlcc-demo, `up` killed at ten seeded moments and once more.
+
+    Slowly, so that a busy machine can still kill it within the seconds that a chart takes.
+    """
+    return play_life(tmp_path_factory, "killed_up", speed=120)

@@ -137,13 +137,10 @@ def locked_up() -> str:
     return done.stdout + done.stderr
 
 
-def take_release_away() -> None:
-    """Make it possible to kill its installation once more: the last time it had ended before the kill."""
+def begin_again() -> None:
+    """Make it possible to kill the installation of a release that had ended before the kill: from nothing."""
     recover()
-    found = json.loads(subprocess.check_output(["pulumi", "stack", "export", "-s", STACK]))
-    urns = [one["urn"] for one in found["deployment"]["resources"] if one["type"] == RELEASE]
-    targets = [f"--target={urn}" for urn in urns]
-    command = ["pulumi", "destroy", "-s", STACK, "--yes", "--skip-preview", "--target-dependents", *targets]
+    command = ["pulumi", "destroy", "-s", STACK, "--yes", "--skip-preview"]
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
 
 
@@ -210,7 +207,7 @@ def main() -> None:
                 for _ in range(RETRIES if moment == RELEASE else 0):
                     if any(RELEASE in line for line in pending()):
                         break
-                    take_release_away()
+                    begin_again()
                     told[-1] = {"kill": killed_up(moment, delay)}
                 if "locked" not in play.acts:
                     play.note("locked", locked_up())
