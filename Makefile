@@ -56,7 +56,7 @@ demo: setup ## The whole life of a profile on a rehearsed AWS account
 	@$(BIN)/mlcc-infra demo
 
 test: setup ## All tests, the real engine included
-	@$(BIN)/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder tests
+	@$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder tests
 
 check: setup ## Lint, format, types
 	@$(BIN)/ruff check .
