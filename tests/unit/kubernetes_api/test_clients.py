@@ -151,7 +151,9 @@ def test_the_python_clients_dynamic_interface_works(
         deployments = dynamic_client.resources.get(api_version="apps/v1", kind="Deployment")
         deployments.create(body=deployment("web", 1), namespace="default")
         events = deployments.watch(namespace="default", timeout=10)
-        assert any(event["object"].status.readyReplicas == 1 for event in events)
+        # The first event may come before the deployment has a status.
+        statuses = (event["object"].status for event in events)
+        assert any(status is not None and status.readyReplicas == 1 for status in statuses)
 
 
 def test_go_clients_get_the_openapi_document_they_insist_on(admin: Client) -> None:
