@@ -89,8 +89,7 @@ def _working(
     if pending := pending_operations(export):
         raise CommandError(
             f"a run on {stack} was killed and left {len(pending)} unfinished, the first "
-            f"{pending[0]['resource']['urn']}: "
-            "rewriting the state would forget that",
+            f"{pending[0]['resource']['urn']}: rewriting the state would forget that",
             remedy=f"mlcc-infra recover {stack}",
             code=ExitCode.REFUSED,
         )

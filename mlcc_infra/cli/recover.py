@@ -33,9 +33,13 @@ def recover(
 
     profile = profile_of(stack)
     done = run(profile, project_name(), run_pulumi, _silent if as_json else typer.echo)
-    dropped = drop_what_died(profile, _silent if as_json else typer.echo) if done.settled else None
-    if as_json:
-        typer.echo(json.dumps(_told(stack, done, dropped), indent=2))
+    dropped = None
+    try:
+        if done.settled:
+            dropped = drop_what_died(profile, _silent if as_json else typer.echo)
+    finally:  # what was done is told, whatever a cluster says
+        if as_json:
+            typer.echo(json.dumps(_told(stack, done, dropped), indent=2))
     if not done.settled:
         raise CommandError(
             f"not all that was begun could be looked up, so nothing was cleared from the state of {stack}",

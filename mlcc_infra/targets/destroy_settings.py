@@ -12,26 +12,36 @@ from typing import Final
 
 from mlcc_infra.account.decisions import Recorded, ResourceKey
 from mlcc_infra.account.recorded_state import RecordedState
+from mlcc_infra.components import hyperpod_native, published_outputs, s3_bucket
+from mlcc_infra.components.eks_base import ADDON, CLUSTER, FARGATE_PROFILE, NODE_GROUP, OIDC_PROVIDER
+from mlcc_infra.components.hyperpod_native import STACK
+from mlcc_infra.components.iam_role import POLICY, POLICY_KIND, ROLE, ROLE_KIND
+from mlcc_infra.components.inference_operator import TLS_BUCKET
+from mlcc_infra.components.published_outputs import PARAMETER
+from mlcc_infra.components.s3_bucket import BUCKET
 from mlcc_infra.profile import Profile
 from mlcc_infra.tagging import Origin
+from mlcc_infra.targets import hyperpod_eks_plan, vanilla_eks_plan
+from mlcc_infra.targets.operator_plan import OPERATOR
 
 # What is retained although the stack made it (names.md): beginnings of logical names, by type.
 _OUTLIVES_THE_STACK: Final = {
-    "aws:iam/role:Role": ("service-roles-", "hyperpod-service-roles-"),
-    "aws:s3/bucket:Bucket": ("operator-tls-bucket",),
+    ROLE: (f"{vanilla_eks_plan.ROLES}-", f"{hyperpod_eks_plan.ROLES}-"),
+    BUCKET: (f"{OPERATOR}-{TLS_BUCKET}",),
 }
-# Of the types that carry the origin in their tags: the kind of `mlcc:own`, and the input that holds the name.
+# Of the types that carry the origin in their tags: the kind of `mlcc:own`, and the input that holds the name
+# by which it may be given there; empty where no input does.
 _KINDS: Final = {
-    "aws:iam/role:Role": ("role", "name"),
-    "aws:iam/policy:Policy": ("policy", "name"),
-    "aws:iam/openIdConnectProvider:OpenIdConnectProvider": ("oidc-provider", ""),
-    "aws:eks/cluster:Cluster": ("cluster", "name"),
-    "aws:eks/nodeGroup:NodeGroup": ("node-group", "nodeGroupName"),
-    "aws:eks/fargateProfile:FargateProfile": ("fargate-profile", "fargateProfileName"),
-    "aws:eks/addon:Addon": ("addon", "addonName"),
-    "aws:s3/bucket:Bucket": ("bucket", "bucket"),
-    "aws:cloudformation/stack:Stack": ("stack", "name"),
-    "aws:ssm/parameter:Parameter": ("parameter", "name"),
+    ROLE: (ROLE_KIND, "name"),
+    POLICY: (POLICY_KIND, "name"),
+    OIDC_PROVIDER: ("oidc-provider", ""),
+    CLUSTER: ("cluster", "name"),
+    NODE_GROUP: ("node-group", "nodeGroupName"),
+    FARGATE_PROFILE: ("fargate-profile", "fargateProfileName"),
+    ADDON: ("addon", "addonName"),
+    BUCKET: (s3_bucket.KIND, "bucket"),
+    STACK: (hyperpod_native.KIND, "name"),
+    PARAMETER: (published_outputs.KIND, "name"),
 }
 
 
@@ -63,6 +73,8 @@ def _contradictions(profile: Profile, key: ResourceKey, found: Recorded) -> Iter
             yield "without mlcc:forceDelete it outlives the stack"
     elif adopted:
         kind, name_input = _KINDS[key[0]]
+        if not name_input and any(entry.startswith(f"{kind}/") for entry in profile.own):
+            return  # the state does not tell whether this is the one that is named
         name = str(found.inputs.get(name_input) or found.id)
         if found.retained is profile.owns(kind, name):
             has = "has" if found.retained else "does not have"

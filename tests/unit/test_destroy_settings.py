@@ -89,6 +89,15 @@ def test_an_adopted_thing_without_retention_in_the_state_is_seen(own: list[str])
     assert "does not have cluster" in line
 
 
+@pytest.mark.parametrize("retained", [True, False])
+def test_what_is_owned_by_a_name_that_no_input_holds_is_not_judged(retained: bool) -> None:
+    key = ("aws:iam/openIdConnectProvider:OpenIdConnectProvider", "eks-oidc-provider")
+    found = state(resource(key, "arn:aws:iam::1:oidc-provider/x", retained=retained, tags=ADOPTED))
+    named = load({"own": ["oidc-provider/OIDC provider of mlcc-demo-eks"]})
+    assert settings_not_in_state(named, found) == []
+    assert len(settings_not_in_state(load({"own": ["oidc-provider"] if retained else []}), found)) == 1
+
+
 def test_the_beginnings_of_names_are_those_of_the_released_stacks() -> None:
     """What the four stacks retain when made is what this check takes for it."""
     from mlcc_infra.targets.destroy_settings import _OUTLIVES_THE_STACK
